@@ -1,0 +1,49 @@
+# `make validate` and `make test` start from nothing: they make .venv, install the pinned packages, and run.
+
+PYTHON ?= python3
+# extra words for pip, for example an index with torch's small CPU build
+PIP_FLAGS ?=
+BIN := .venv/bin
+RUN := .venv/.installed
+DEV := .venv/.installed-dev
+export MPLBACKEND = Agg
+export PIP_DISABLE_PIP_VERSION_CHECK = 1
+
+.PHONY: help validate test test-all lint check bench clean
+
+help: ## this text
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+$(RUN): pyproject.toml constraints.txt
+	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	@echo "installing dfltheory and what it needs into .venv (a few minutes the first time)"
+	@$(BIN)/python -m pip install -q $(PIP_FLAGS) -c constraints.txt -e .
+	@touch $@
+
+$(DEV): $(RUN)
+	@echo "installing the developers' tools into .venv"
+	@$(BIN)/python -m pip install -q $(PIP_FLAGS) -c constraints.txt -e '.[dev,pep]'
+	@touch $@
+
+validate: $(RUN) ## bounds against measured gradient norms: a table, figures and a report in results/
+	@OMP_NUM_THREADS=1 $(BIN)/python -m validation.run_all --out results
+
+test: $(DEV) ## the test suite, without the slow tests
+	@$(BIN)/python -m pytest -n auto -m "not slow"
+
+test-all: $(DEV) ## every test
+	@$(BIN)/python -m pytest -n auto
+
+lint: $(DEV) ## format, ruff, types, direction of imports
+	@$(BIN)/ruff format --check .
+	@$(BIN)/ruff check .
+	@$(BIN)/pyright
+	@$(BIN)/lint-imports
+
+check: lint test ## lint and test
+
+bench: $(DEV) ## the workloads of the benchmarks, as ratios
+	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest benchmarks -o python_files='bench_*.py' --benchmark-only -q
+
+clean: ## remove what the targets above made
+	rm -rf .venv results site .pytest_cache .ruff_cache .hypothesis build *.egg-info

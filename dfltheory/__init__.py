@@ -1,0 +1,46 @@
+"""dfltheory: hold the convergence theorems of decentralized federated learning against reality.
+
+>>> import dfltheory as dfl
+>>> W = dfl.graphs.metropolis(dfl.graphs.ring(16))
+>>> task = dfl.tasks.quadratic(m=16, d=10, sigma=0.1, seed=0)
+>>> run = dfl.train(dfl.algorithms.DFedSAM(eta=0.01, K=5, rho=0.01), task, W, rounds=100, seeds=8)
+>>> print(dfl.compare(run, "dfedsam.theorem_4_5"))
+
+Subpackages and names are loaded at first use, so that ``import dfltheory`` costs neither torch nor sympy.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from dfltheory import algorithms, analysis, bounds, graphs, models, tasks, testing, training
+    from dfltheory.analysis.compare import compare
+    from dfltheory.training.loop import train
+
+__version__ = "0.1.0"
+
+_SUBPACKAGES = ("algorithms", "analysis", "bounds", "graphs", "models", "tasks", "testing", "training")
+_NAMES = {
+    "train": "dfltheory.training.loop",
+    "compare": "dfltheory.analysis.compare",
+    "ProblemConstants": "dfltheory.constants",
+    "NetworkConstants": "dfltheory.constants",
+    "DFLTheoryError": "dfltheory.errors",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _SUBPACKAGES:
+        return importlib.import_module(f"dfltheory.{name}")
+    if name in _NAMES:
+        return getattr(importlib.import_module(_NAMES[name]), name)
+    raise AttributeError(f"module 'dfltheory' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*_SUBPACKAGES, *_NAMES, "__version__"])
+
+
+__all__ = ["algorithms", "analysis", "bounds", "compare", "graphs", "models", "tasks", "testing", "train", "training"]

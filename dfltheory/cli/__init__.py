@@ -1,0 +1,72 @@
+"""The command line ``dfltheory``, thin over the library: one module for each command.
+
+The modules import nothing heavy before their command is called, so that ``dfltheory --help`` is quick.
+Errors become one line on stderr. Exit status: 0 done, 1 a check failed, 2 wrong usage or input.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from dfltheory.errors import DFLTheoryError
+
+app = typer.Typer(
+    name="dfltheory",
+    help="Hold the convergence theorems of decentralized federated learning against reality.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode="markdown",
+    pretty_exceptions_enable=False,
+)
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        from dfltheory import __version__
+
+        print(f"dfltheory {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and leave.")
+    ] = False,
+) -> None:
+    """Hold the convergence theorems of decentralized federated learning against reality.
+
+    `dfltheory COMMAND --help` explains each command, with examples.
+    """
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run the command line; leaves through SystemExit with the status described above."""
+    sys.exit(run(arguments))
+
+
+def run(arguments: list[str] | None = None) -> int:
+    """Run one command and return its exit status."""
+    try:
+        status = app(args=arguments, standalone_mode=False)
+    except typer.Exit as stop:
+        return stop.exit_code
+    except typer.Abort:
+        return _refuse("stopped by the user")
+    except typer.TyperException as wrong:  # unknown option, missing argument...
+        return _refuse(wrong.format_message())
+    except DFLTheoryError as wrong:
+        return _refuse(str(wrong))
+    except (FileNotFoundError, IsADirectoryError, NotADirectoryError, PermissionError) as wrong:
+        return _refuse(f"{wrong.strerror}: {wrong.filename}")
+    except KeyboardInterrupt:
+        return _refuse("stopped by the user")
+    return status if isinstance(status, int) else 0
+
+
+def _refuse(message: str) -> int:
+    print(f"dfltheory: {' '.join(message.split())}", file=sys.stderr)
+    return 2

@@ -1,0 +1,92 @@
+"""The words that all layers share: what a theorem needs to know of a problem and of a network.
+
+Names are the glossary's (one name for one thing across papers); units are those of
+:mod:`dfltheory.bounds.symbols` under x -> s x, f -> c f.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Literal
+
+from dfltheory.errors import InputError, UnknownNameError
+
+Standing = Literal["exact", "bound", "estimate"]
+"""How a number is known: ``exact`` value, proved ``bound`` on it, or ``estimate`` from samples."""
+
+
+@dataclass(frozen=True)
+class ProblemConstants:
+    """What is known of the objectives f_1..f_m and of their stochastic gradients; ``None``: not known.
+
+    ``L`` smoothness of every f_i [c s^-2]; ``mu`` strong convexity of f [c s^-2]; ``sigma_l``, ``sigma_g``,
+    ``beta``, ``B`` bounds of the stochastic noise (per client, root mean square), of the heterogeneity (root
+    mean square over clients, and its maximum) and of ||grad f_i|| [c s^-1]; ``f_star`` the infimum of f [c].
+    The two-block constants belong to partially personalized problems F_i(u, v_i).
+
+    ``standing`` tells how each given number is known; a name that is absent from it is ``exact``.
+    """
+
+    L: float | None = None
+    mu: float | None = None
+    sigma_l: float | None = None
+    sigma_g: float | None = None
+    beta: float | None = None
+    B: float | None = None
+    f_star: float | None = None
+    L_u: float | None = None
+    L_v: float | None = None
+    L_uv: float | None = None
+    L_vu: float | None = None
+    chi: float | None = None
+    sigma_u: float | None = None
+    sigma_v: float | None = None
+    delta_u: float | None = None
+    standing: Mapping[str, Standing] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        known = {f.name for f in fields(self)} - {"standing"}
+        for name in self.standing:
+            if name not in known:
+                raise UnknownNameError("problem constant", name, known)
+        for name in known - {"f_star", "mu"}:
+            value = getattr(self, name)
+            if value is not None and not value >= 0:  # also refuses nan
+                raise InputError(f"problem constant {name} = {value} must be a number >= 0")
+
+    def known(self) -> dict[str, float]:
+        """The constants that are known, by name."""
+        names = (f.name for f in fields(self) if f.name != "standing")
+        return {n: float(v) for n in names if (v := getattr(self, n)) is not None}
+
+    def standing_of(self, name: str) -> Standing:
+        return self.standing.get(name, "exact")
+
+
+@dataclass(frozen=True)
+class NetworkConstants:
+    """What is known of a mixing matrix, or of a sequence of them.
+
+    ``m`` clients; ``lam`` = ||W - 11'/m||, for symmetric W max(|lambda_2|, |lambda_m|) (for i.i.d. random
+    W_t the root mean square contraction); ``delta, C, q`` push-sum: the least weight, and the constants of
+    ||z_i^t - xbar^t|| <= C q^t (...).  ``None``: not known, or not defined for this network.
+    """
+
+    m: int
+    lam: float | None = None
+    delta: float | None = None
+    C: float | None = None
+    q: float | None = None
+    standing: Mapping[str, Standing] = field(default_factory=dict)
+
+    def known(self) -> dict[str, float]:
+        """The constants that are known, by name."""
+        names = (f.name for f in fields(self) if f.name != "standing")
+        return {n: v for n in names if (v := getattr(self, n)) is not None}
+
+    def standing_of(self, name: str) -> Standing:
+        return self.standing.get(name, "exact")
+
+
+__all__ = ["NetworkConstants", "ProblemConstants", "Standing"]

@@ -1,0 +1,59 @@
+"""The errors of this package: one line each, that says the law, the place, the value and the way out."""
+
+from __future__ import annotations
+
+
+class DFLTheoryError(ValueError):
+    """Base of every error that this package raises on purpose.
+
+    The message is one line. It names the law that was broken, the place, the value found there, the
+    tolerance where there is one, and what to do::
+
+        row 3 sums to 1.1667, not 1 (tolerance 1e-10): divide each row by its sum
+    """
+
+
+class InputError(DFLTheoryError):
+    """An argument, option or field is out of its range or of the wrong shape."""
+
+
+class UnknownNameError(DFLTheoryError):
+    """A name (theorem, topology, task, algorithm, field) is not known; the nearest known ones are told."""
+
+    def __init__(self, what: str, name: object, known: list[str] | tuple[str, ...] | set[str]):
+        import difflib
+
+        near = difflib.get_close_matches(str(name), sorted(known), n=3, cutoff=0.5)
+        hint = f"did you mean {' or '.join(near)}?" if near else f"known: {', '.join(sorted(known))}"
+        super().__init__(f"no {what} is called {name!r}; {hint}")
+
+
+class GraphError(DFLTheoryError):
+    """A graph or a mixing matrix breaks a law (connected, stochastic, symmetric, finite...)."""
+
+
+class ConditionError(DFLTheoryError):
+    """A condition of a theorem fails at the given constants, so that the theorem claims nothing there."""
+
+
+class DataError(DFLTheoryError):
+    """Real data is missing, damaged or of another form than its official files."""
+
+
+class DivergenceError(DFLTheoryError):
+    """A run left the finite numbers; the history up to there is in ``.history``."""
+
+    def __init__(self, message: str, history: object = None):
+        super().__init__(message)
+        self.history = history
+
+
+__all__ = [
+    "DFLTheoryError",
+    "InputError",
+    "UnknownNameError",
+    "GraphError",
+    "ConditionError",
+    "DataError",
+    "DivergenceError",
+]

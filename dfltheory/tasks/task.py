@@ -1,0 +1,75 @@
+"""What a learning problem is to the rest of the package."""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from dfltheory.constants import ProblemConstants
+
+
+class Task(abc.ABC):
+    """m clients with objectives f_i(x) = E F_i(x; xi) on R^d, and f = (1/m) sum_i f_i.
+
+    Shapes: S seeds, m clients, d parameters. Everything an algorithm may see is ``sample`` and
+    ``gradient``; the rest is for measuring.
+
+    Attributes
+    ----------
+    m, d : clients and parameters of one client's model
+    dtype, device : of every tensor that the task takes and gives
+    """
+
+    m: int
+    d: int
+    dtype: torch.dtype
+    device: torch.device
+    name: str = "task"
+
+    @property
+    @abc.abstractmethod
+    def constants(self) -> ProblemConstants:
+        """What is known of this problem, exactly or as a proved bound, and which of the two."""
+
+    # -- what an algorithm sees ---------------------------------------------------------------
+
+    @abc.abstractmethod
+    def sample(self, generators: Sequence[torch.Generator]) -> Any:
+        """One minibatch xi_i for every seed (one generator each) and client: the chance of one local step.
+
+        The draw of a seed depends on its own generator alone, so that seed s of a run with many seeds sees
+        what it sees when it runs alone.
+        """
+
+    @abc.abstractmethod
+    def gradient(self, x: Tensor, batch: Any | None = None) -> Tensor:
+        """grad F_i(x_i; xi_i) at stacked models x (S, m, d); exact grad f_i(x_i) without a batch."""
+
+    # -- what is measured ----------------------------------------------------------------------
+
+    @abc.abstractmethod
+    def loss(self, x: Tensor, batch: Any | None = None) -> Tensor:
+        """F_i(x_i; xi_i), or f_i(x_i) without a batch: (S, m, d) -> (S, m)."""
+
+    def global_loss(self, x: Tensor) -> Tensor:
+        """f at points x (S, d) -> (S,)."""
+        return self.loss(self._at_every_client(x)).mean(-1)
+
+    def global_gradient(self, x: Tensor) -> Tensor:
+        """grad f at points x (S, d) -> (S, d)."""
+        return self.gradient(self._at_every_client(x)).mean(-2)
+
+    def start(self, generator: torch.Generator) -> Tensor:
+        """The default common start x^0 (d,)."""
+        return torch.zeros(self.d, dtype=self.dtype, device=self.device)
+
+    def accuracy(self, x: Tensor) -> Tensor | None:
+        """Share of test examples that points x (S, d) classify rightly (S,); None where it has no sense."""
+        return None
+
+    def _at_every_client(self, x: Tensor) -> Tensor:
+        return x.unsqueeze(-2).expand(*x.shape[:-1], self.m, self.d)

@@ -1,0 +1,24 @@
+"""What every test relies on: strict floating point where it matters, quiet figures, Hypothesis profiles."""
+
+import os
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ.setdefault("MPLBACKEND", "Agg")
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+_common = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
+settings.register_profile("dev", max_examples=25, **_common)
+settings.register_profile("ci", max_examples=50, derandomize=True, print_blob=True, **_common)
+settings.register_profile("nightly", max_examples=1000, **_common)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.get("CI") else "dev"))
+
+
+@pytest.fixture(scope="session")
+def data_root():
+    """The folder with the official image files, or a skip that says how to give one."""
+    root = os.environ.get("DFLTHEORY_DATA_ROOT")
+    if not root:
+        pytest.skip("no real images: set DFLTHEORY_DATA_ROOT to a folder with the official files")
+    return root
