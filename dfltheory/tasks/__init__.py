@@ -1,1 +1,66 @@
-"""tasks"""
+"""Learning problems: synthetic ones whose constants are known, and real data over clients.
+
+>>> task = quadratic(m=16, d=10, L=1.0, mu=0.1, zeta=1.0, sigma=0.1, seed=0)
+>>> task.constants.sigma_g                          # exact: the Hessians agree
+1.0
+>>> task = digits(m=10, partition="dirichlet", alpha=0.3, model="mlp", seed=0)
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from dfltheory.tasks import estimate, partition
+    from dfltheory.tasks.images import digits
+    from dfltheory.tasks.noise import FiniteSupport, Gaussian, Noise
+    from dfltheory.tasks.quadratics import Quadratic, quadratic
+    from dfltheory.tasks.registry import get, names
+    from dfltheory.tasks.supervised import Supervised
+    from dfltheory.tasks.synthetic import Synthetic
+    from dfltheory.tasks.task import Task
+
+_NAMES = {
+    "Task": "task",
+    "Synthetic": "synthetic",
+    "Supervised": "supervised",
+    "Noise": "noise",
+    "Gaussian": "noise",
+    "FiniteSupport": "noise",
+    "Quadratic": "quadratics",
+    "quadratic": "quadratics",
+    "digits": "images",
+    "get": "registry",
+    "names": "registry",
+}
+_MODULES = ("estimate", "partition")
+
+
+def __getattr__(name: str) -> Any:
+    if name in _NAMES:
+        return getattr(importlib.import_module(f"dfltheory.tasks.{_NAMES[name]}"), name)
+    if name in _MODULES:
+        return importlib.import_module(f"dfltheory.tasks.{name}")
+    raise AttributeError(f"module 'dfltheory.tasks' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*_NAMES, *_MODULES])
+
+
+__all__ = [
+    "Task",
+    "Synthetic",
+    "Supervised",
+    "Noise",
+    "Gaussian",
+    "FiniteSupport",
+    "Quadratic",
+    "quadratic",
+    "digits",
+    "get",
+    "names",
+    "estimate",
+    "partition",
+]

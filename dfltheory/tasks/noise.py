@@ -1,0 +1,132 @@
+"""Additive gradient noise with an exactly known second moment: F_i(x; xi) = f_i(x) + <xi, x>.
+
+With such noise every F_i(.; xi) is as smooth as f_i (SAM's sample-wise assumption holds with the same L),
+E grad F_i(x; xi) = grad f_i(x), and E||grad F_i(x; xi) - grad f_i(x)||^2 = E||xi||^2 at every x.
+"""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from dfltheory.errors import InputError
+
+
+class Noise(abc.ABC):
+    """The law of xi_i in R^d, independent over clients, steps and seeds, with mean zero."""
+
+    @property
+    @abc.abstractmethod
+    def sigma(self) -> float:
+        """sigma_l = max_i (E||xi_i||^2)^(1/2), exactly."""
+
+    @abc.abstractmethod
+    def covariance(self, m: int, d: int) -> Tensor:
+        """E xi_i xi_i' for every client, (m, d, d) float64."""
+
+    @abc.abstractmethod
+    def sample(self, generators: Sequence[torch.Generator], m: int, d: int, like: Tensor) -> Tensor | None:
+        """xi (S, m, d), one seed per generator, of the dtype and device of ``like``; None when xi = 0."""
+
+    @abc.abstractmethod
+    def check(self, m: int, d: int) -> None:
+        """Raise InputError where this law does not fit m clients in R^d."""
+
+
+class Gaussian(Noise):
+    """xi_i ~ N(0, (sigma_i^2 / d) I_d), so that E||xi_i||^2 = sigma_i^2 whatever d is.
+
+    ``sigma``: one number for all clients, or one for each.
+    """
+
+    def __init__(self, sigma: float | Sequence[float] | Tensor):
+        self.sigmas = torch.as_tensor(sigma, dtype=torch.float64)
+        if self.sigmas.ndim > 1 or not bool(((self.sigmas >= 0) & self.sigmas.isfinite()).all()):
+            raise InputError(f"noise sigma = {sigma} must be a number >= 0, or one such number per client")
+
+    @property
+    def sigma(self) -> float:
+        return float(self.sigmas.max())
+
+    def check(self, m: int, d: int) -> None:
+        if self.sigmas.ndim == 1 and len(self.sigmas) != m:
+            raise InputError(f"noise has {len(self.sigmas)} sigmas for {m} clients: give one number or {m}")
+
+    def covariance(self, m: int, d: int) -> Tensor:
+        variance = (self.sigmas**2 / d).expand(m)
+        return variance[:, None, None] * torch.eye(d, dtype=torch.float64)
+
+    def sample(self, generators: Sequence[torch.Generator], m: int, d: int, like: Tensor) -> Tensor | None:
+        if self.sigma == 0:
+            return None
+        xi = like.new_empty(len(generators), m, d)
+        for out, generator in zip(xi, generators, strict=True):
+            torch.randn(m, d, generator=generator, dtype=like.dtype, device=like.device, out=out)
+        return xi.mul_((self.sigmas.to(like) / d**0.5).unsqueeze(-1))
+
+
+class FiniteSupport(Noise):
+    """xi_i uniform over n given shifts, as a minibatch is one of finitely many; every expectation is a sum.
+
+    ``shifts``: (n, d) for all clients alike, or (m, n, d); each client's shifts must sum to zero.
+    """
+
+    def __init__(self, shifts: Tensor | Sequence):
+        self.shifts = torch.as_tensor(shifts, dtype=torch.float64)
+        if self.shifts.ndim not in (2, 3) or not bool(self.shifts.isfinite().all()):
+            raise InputError("noise shifts must be finite and of shape (n, d) or (m, n, d)")
+        bias = float(self.shifts.mean(-2).norm(dim=-1).max())
+        size = float(self.shifts.norm(dim=-1).max())
+        if bias > 1e-12 * size:
+            raise InputError(f"noise shifts average to norm {bias:.3g}, not 0: subtract each client's mean")
+
+    @classmethod
+    def signs(cls, sigma: float, direction: Tensor | Sequence[float]) -> FiniteSupport:
+        """xi = +sigma or -sigma along a direction, with probability 1/2 each: E||xi||^2 = sigma^2."""
+        v = torch.as_tensor(direction, dtype=torch.float64)
+        norm = float(v.norm())
+        if v.ndim != 1 or not norm > 0:
+            raise InputError("the direction of a two-point noise must be a vector that is not zero")
+        v = sigma / norm * v
+        return cls(torch.stack([v, -v]))
+
+    @classmethod
+    def random(cls, sigma: float, n: int, d: int, seed: int = 0) -> FiniteSupport:
+        """n random shifts in R^d, centred and scaled to mean square sigma^2 exactly."""
+        if n < 2:
+            raise InputError(f"a noise of mean zero needs n >= 2 shifts, not {n}")
+        v = torch.randn(n, d, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+        v -= v.mean(0)
+        return cls(v * (sigma / v.square().sum(-1).mean().sqrt()))
+
+    @property
+    def sigma(self) -> float:
+        return float(self.shifts.square().sum(-1).mean(-1).max().sqrt())
+
+    def check(self, m: int, d: int) -> None:
+        if self.shifts.shape[-1] != d or (self.shifts.ndim == 3 and len(self.shifts) != m):
+            raise InputError(
+                f"noise shifts of shape {tuple(self.shifts.shape)} do not fit m = {m} clients in R^{d}: "
+                f"give (n, {d}) or ({m}, n, {d})"
+            )
+
+    def covariance(self, m: int, d: int) -> Tensor:
+        n = self.shifts.shape[-2]
+        return (self.shifts.mT @ self.shifts / n).expand(m, d, d)
+
+    def sample(self, generators: Sequence[torch.Generator], m: int, d: int, like: Tensor) -> Tensor | None:
+        shifts = self.shifts.to(like).expand(m, -1, -1)
+        n = shifts.shape[1]
+        pick = torch.stack([torch.randint(n, (m,), generator=g, device=like.device) for g in generators])
+        return shifts[torch.arange(m, device=like.device), pick]
+
+
+def as_noise(noise: Noise | float | Sequence[float] | Tensor) -> Noise:
+    """A number (or one per client) is Gaussian noise of that root mean square; a Noise is itself."""
+    return noise if isinstance(noise, Noise) else Gaussian(noise)
+
+
+__all__ = ["FiniteSupport", "Gaussian", "Noise", "as_noise"]

@@ -1,0 +1,365 @@
+"""Quadratic clients, of which everything is known: f_i(x) = 1/2 (x - b_i)' A_i (x - b_i)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any, Literal, get_args
+
+import torch
+from torch import Tensor
+
+from dfltheory.constants import ProblemConstants
+from dfltheory.errors import InputError, UnknownNameError
+from dfltheory.tasks.noise import Noise
+from dfltheory.tasks.synthetic import Synthetic
+
+
+class Quadratic(Synthetic):
+    """f_i(x) = 1/2 (x - b_i)' A_i (x - b_i), with grad F_i(x; xi) = A_i (x - b_i) + xi.
+
+    Parameters
+    ----------
+    A : the Hessians: (m, d, d) symmetric, one for each client; (d, d) common; (d,) a common diagonal; a
+        number a for a * I. :meth:`diagonal` takes one diagonal for each client. Units [c s^-2].
+    b : (m, d), the minimizers of the clients [s]
+    noise : sigma_l, exactly the root mean square of xi (Gaussian); one number per client; or a
+        :class:`~dfltheory.tasks.noise.Noise` [c s^-1]
+
+    Every constant is exact: L = max_i ||A_i||, mu = lambda_min of the mean Hessian, f* = f(x*). The
+    heterogeneity ||grad f_i(x) - grad f(x)|| does not depend on x when the Hessians agree, so that sigma_g
+    and beta are finite then; they are infinite otherwise (the supremum is over all x).
+
+    Raises InputError when f has no minimum (the mean Hessian has a negative eigenvalue, or f falls
+    linearly along its null space).
+    """
+
+    name = "quadratic"
+
+    def __init__(
+        self,
+        A: Any,
+        b: Any,
+        noise: Noise | float | Sequence[float] | Tensor = 0.0,
+        *,
+        dtype: torch.dtype = torch.float64,
+        device: torch.device | str = "cpu",
+        _diagonal: bool = False,
+    ):
+        b = torch.as_tensor(b)
+        if b.ndim != 2:
+            raise InputError(f"b has shape {tuple(b.shape)}: give (m, d), one minimizer for each client")
+        super().__init__(b.shape[0], b.shape[1], noise, dtype=dtype, device=device)
+        self.b = self._tensor(b, "b")
+        self.A = self._hessians(self._tensor(A, "A"), _diagonal)
+        _ = self.x_star  # refuses a problem without a minimum now, not in the middle of a run
+
+    @classmethod
+    def diagonal(cls, h: Any, b: Any, noise: Any = 0.0, **options: Any) -> Quadratic:
+        """A_i = diag(h_i), h of shape (m, d) or (1, d): O(m d) memory, for high dimension."""
+        return cls(h, b, noise, _diagonal=True, **options)
+
+    def _hessians(self, A: Tensor, diagonal: bool) -> Tensor:
+        """A in one of two forms: diagonals (m or 1, d), or matrices (m or 1, d, d)."""
+        m, d = self.m, self.d
+        if diagonal:
+            if A.shape not in ((m, d), (1, d)):
+                raise InputError(f"h has shape {tuple(A.shape)}: give ({m}, {d}) or (1, {d})")
+            return A
+        if A.ndim <= 1:
+            if A.shape not in ((), (d,)):
+                raise InputError(f"a common diagonal of shape {tuple(A.shape)} does not fit d = {d}")
+            return A.expand(1, d)
+        if A.shape not in ((d, d), (1, d, d), (m, d, d)):
+            raise InputError(
+                f"A has shape {tuple(A.shape)}: give ({m}, {d}, {d}), ({d}, {d}), ({d},) or a number "
+                "(one diagonal for each client: Quadratic.diagonal)"
+            )
+        A = A.reshape(-1, d, d)
+        skew = (A - A.mT).abs().amax(dim=(1, 2))
+        i = int(skew.argmax())
+        tolerance = 1e-10 * max(float(A[i].abs().max()), 1e-300)
+        if float(skew[i]) > tolerance:
+            raise InputError(
+                f"A of client {i} differs from its transpose by {float(skew[i]):.3g} (tolerance "
+                f"{tolerance:.3g}): give (A + A') / 2, which has the same f"
+            )
+        return (A + A.mT) / 2
+
+    @property
+    def is_diagonal(self) -> bool:
+        """Are the Hessians held as diagonals?"""
+        return self.A.ndim == 2
+
+    @cached_property
+    def common_hessian(self) -> bool:
+        """Do all clients have the same Hessian (to the last bit)?"""
+        return torch.equal(self.A, self.A[:1].expand_as(self.A))
+
+    # -- the functions -------------------------------------------------------------------------
+
+    def client_gradient(self, x: Tensor) -> Tensor:
+        return self._times(x - self.b)
+
+    def client_loss(self, x: Tensor) -> Tensor:
+        r = x - self.b
+        return (r * self._times(r)).sum(-1) / 2
+
+    def hessian(self, x: Tensor) -> Tensor:
+        A = torch.diag_embed(self.A) if self.is_diagonal else self.A
+        return A.expand(*x.shape[:-2], self.m, self.d, self.d)
+
+    def _times(self, r: Tensor) -> Tensor:
+        """A_i r_i for r (..., m, d)."""
+        if self.is_diagonal:
+            return self.A * r
+        if len(self.A) == 1:
+            return r @ self.A[0]
+        if r.ndim == 3:  # one product of (d, d) and (d, S) for each client
+            return torch.matmul(self.A, r.permute(1, 2, 0)).permute(2, 0, 1)
+        return torch.matmul(self.A, r.unsqueeze(-1)).squeeze(-1)
+
+    # -- what is known ---------------------------------------------------------------------------
+
+    @cached_property
+    def x_star(self) -> Tensor:
+        """The minimizer of f (that of least norm where there are many), (d,)."""
+        mean, pull = self.A.mean(0), self._times(self.b).mean(0)
+        if self.is_diagonal:
+            values, vectors, rotated = mean, None, pull
+        else:
+            values, vectors = torch.linalg.eigh(mean)
+            rotated = vectors.mT @ pull
+        top, eps = float(self.A.abs().max()), torch.finfo(self.dtype).eps
+        null = values.abs() <= 100 * self.d * eps * top
+        if bool((values[~null] < 0).any()):
+            raise InputError(
+                f"f has no minimum: the mean Hessian has the eigenvalue {float(values.min()):.6g} < 0"
+            )
+        slope = float(rotated[null].norm()) if bool(null.any()) else 0.0
+        if slope > 1e4 * self.d * eps * top * max(float(self.b.abs().max()), 1e-300):
+            raise InputError(
+                f"f has no minimum: it falls with slope {slope:.3g} along the null space of the mean Hessian"
+            )
+        solution = torch.where(null, torch.zeros_like(rotated), rotated / values.masked_fill(null, 1.0))
+        return solution if vectors is None else vectors @ solution
+
+    @cached_property
+    def f_star(self) -> float:
+        """min f = f(x*)."""
+        return float(self.global_loss(self.x_star))
+
+    @cached_property
+    def zeta(self) -> float:
+        """sqrt((1/m) sum_i ||grad f_i(x*)||^2), the heterogeneity at the optimum [c s^-1]."""
+        gradients = self.client_gradient(self._at_every_client(self.x_star))
+        return float(gradients.square().sum(-1).mean().sqrt())
+
+    @cached_property
+    def spread(self) -> float:
+        """sqrt((1/m) sum_i ||b_i - mean b||^2), how far apart the clients' minimizers are [s]."""
+        return float((self.b - self.b.mean(0)).square().sum(-1).mean().sqrt())
+
+    @property
+    def constants(self) -> ProblemConstants:
+        return self._constants
+
+    @cached_property
+    def _constants(self) -> ProblemConstants:
+        spectrum = self.A if self.is_diagonal else torch.linalg.eigvalsh(self.A)
+        mean = self.A.mean(0)
+        mu = mean.min() if self.is_diagonal else torch.linalg.eigvalsh(mean)[0]
+        sigma_g = beta = math.inf
+        if self.common_hessian:
+            deviation = self._times(self.b - self.b.mean(0)).square().sum(-1)
+            sigma_g, beta = float(deviation.mean().sqrt()), float(deviation.max().sqrt())
+        L = float(spectrum.abs().max())
+        return ProblemConstants(
+            L=L,
+            mu=float(mu),
+            sigma_l=self.noise.sigma,
+            sigma_g=sigma_g,
+            beta=beta,
+            B=0.0 if L == 0 else math.inf,
+            f_star=self.f_star,
+        )
+
+
+Hessians = Literal["common", "diagonal", "commuting", "random"]
+
+
+def quadratic(
+    m: int = 16,
+    d: int = 10,
+    L: float = 1.0,
+    mu: float = 0.1,
+    zeta: float | None = None,
+    sigma: float = 0.1,
+    seed: int = 0,
+    *,
+    spread: float | None = None,
+    beta: float | None = None,
+    hessians: Hessians = "common",
+    distance: float = 1.0,
+    dtype: torch.dtype = torch.float64,
+    device: torch.device | str = "cpu",
+) -> Quadratic:
+    """A random :class:`Quadratic` whose constants are the prescribed ones, exactly (to rounding).
+
+    Parameters
+    ----------
+    m, d : clients, parameters
+    L, mu : max_i ||A_i||, and the least eigenvalue of the mean Hessian, 0 <= mu <= L [c s^-2]
+    zeta : sqrt((1/m) sum_i ||grad f_i(x*)||^2), 1 unless told (0 for m = 1); with common Hessians sigma_g =
+        zeta everywhere [c s^-1]
+    sigma : sigma_l, the root mean square of the gradient noise [c s^-1]
+    spread : prescribe sqrt((1/m) sum ||b_i - mean b||^2) in place of zeta [s]
+    beta : max_i ||grad f_i(x*)||, between zeta and zeta sqrt(m - 1); with common Hessians it is beta [c s^-1]
+    hessians : ``common`` (the spectrum runs evenly from mu to L, in random eigenvectors), ``diagonal``
+        (the same along the axes: O(m d) memory, for high dimension), ``commuting`` (each client its own
+        spectrum in common eigenvectors) or ``random`` (eigenvectors differ too)
+    distance : ||x*||, and so the distance of the default start 0 from the optimum [s]
+    """
+    if zeta is None and spread is None:
+        zeta = 1.0 if m > 1 else 0.0
+    _check_prescription(m, d, L, mu, zeta, spread, beta, hessians)
+    g = torch.Generator().manual_seed(seed)
+    A = _random_hessians(m, d, L, mu, hessians, g)
+    pull = _centred(m, d, beta / zeta if beta is not None and zeta else None, g)
+    x_star = torch.randn(d, generator=g, dtype=torch.float64)
+    if mu == 0:  # the first eigenvector is flat for every client: nothing can pull along it
+        flat = torch.eye(d, dtype=torch.float64)[0] if A.ndim == 2 else torch.linalg.eigh(A.mean(0))[1][:, 0]
+        pull, x_star = pull - (pull @ flat)[:, None] * flat, x_star - (x_star @ flat) * flat
+    offset = _solve(A, pull)
+    if spread is not None:
+        offset = offset * _ratio(spread, (offset - offset.mean(0)).square().sum(-1).mean().sqrt())
+    else:
+        offset = offset * _ratio(zeta or 0.0, pull.square().sum(-1).mean().sqrt())
+    b = x_star * _ratio(distance, x_star.norm()) - offset
+    build = Quadratic.diagonal if A.ndim == 2 else Quadratic
+    return build(A, b, sigma, dtype=dtype, device=device)
+
+
+def _ratio(wanted: float, now: Tensor) -> float:
+    return wanted / float(now) if float(now) > 0 else 0.0
+
+
+def _solve(A: Tensor, pull: Tensor) -> Tensor:
+    """The least-norm offsets with A_i offset_i = pull_i, for diagonals or matrices."""
+    if A.ndim == 2:
+        return torch.where(A > 0, pull / A.clamp_min(1e-300), torch.zeros_like(pull))
+    rtol = 100 * A.shape[-1] * torch.finfo(A.dtype).eps
+    return (torch.linalg.pinv(A, hermitian=True, rtol=rtol) @ pull.unsqueeze(-1)).squeeze(-1)
+
+
+def _check_prescription(
+    m: int,
+    d: int,
+    L: float,
+    mu: float,
+    zeta: float | None,
+    spread: float | None,
+    beta: float | None,
+    kind: Hessians,
+) -> None:
+    if m < 1 or d < 1:
+        raise InputError(f"a quadratic needs m >= 1 and d >= 1, not m = {m}, d = {d}")
+    if not (0 <= mu <= L and 0 < L < math.inf):
+        raise InputError(f"the constants must satisfy 0 <= mu <= L and 0 < L, not mu = {mu}, L = {L}")
+    if d == 1 and mu != L:
+        raise InputError(
+            f"in dimension 1 the Hessian is one number: mu = {mu} must equal L = {L}, or take d >= 2"
+        )
+    if kind not in get_args(Hessians):
+        raise UnknownNameError("kind of hessians", kind, set(get_args(Hessians)))
+    if zeta is not None and spread is not None:
+        raise InputError("zeta and spread each fix how far the clients differ: give one of them")
+    for name, value in (("zeta", zeta), ("spread", spread), ("beta", beta)):
+        if value is not None and not 0 <= value < math.inf:
+            raise InputError(f"{name} = {value} must be a number >= 0")
+    if m == 1 and (zeta or spread):
+        raise InputError("a single client has no heterogeneity: zeta and spread must be 0 for m = 1")
+    if beta is not None:
+        if not zeta:
+            raise InputError("beta is prescribed beside zeta > 0")
+        if mu == 0:
+            raise InputError("beta can be prescribed for mu > 0 only")
+        if not zeta * (1 - 1e-12) <= beta <= zeta * math.sqrt(m - 1) * (1 + 1e-12):
+            raise InputError(
+                f"beta = {beta} must lie between zeta = {zeta:.6g} and zeta * sqrt(m - 1) = "
+                f"{zeta * math.sqrt(m - 1):.6g}: the clients' pulls sum to zero"
+            )
+
+
+def _random_hessians(m: int, d: int, L: float, mu: float, kind: Hessians, g: torch.Generator) -> Tensor:
+    """(m or 1, d, d): max_i ||A_i|| = L, and one common eigenvector of value mu that no A_i goes below.
+
+    ``diagonal``: the diagonal alone, (1, d).
+    """
+    if kind in ("common", "diagonal") or d == 1:
+        even = torch.linspace(mu, L, d, dtype=torch.float64).unsqueeze(0)
+        return even if kind == "diagonal" else _rotate(even, _rotation(d, g))
+    values = mu + (L - mu) * torch.rand(m, d, generator=g, dtype=torch.float64)
+    values[:, 0], values[0, -1] = mu, L
+    basis = _rotation(d, g)
+    if kind == "commuting":
+        return _rotate(values, basis)
+    inner = torch.stack(
+        [torch.block_diag(torch.ones(1, 1, dtype=torch.float64), _rotation(d - 1, g)) for _ in range(m)]
+    )
+    return _rotate(values, basis @ inner)
+
+
+def _rotation(d: int, g: torch.Generator) -> Tensor:
+    return torch.linalg.qr(torch.randn(d, d, generator=g, dtype=torch.float64))[0]
+
+
+def _rotate(values: Tensor, vectors: Tensor) -> Tensor:
+    A = (vectors * values.unsqueeze(-2)) @ vectors.mT
+    return (A + A.mT) / 2
+
+
+def _centred(m: int, d: int, ratio: float | None, g: torch.Generator) -> Tensor:
+    """(m, d) vectors that sum to zero; with max norm / root mean square norm = ratio where one is told."""
+    if m == 1:
+        return torch.zeros(1, d, dtype=torch.float64)
+    pull = torch.randn(m, d, generator=g, dtype=torch.float64)
+    pull -= pull.mean(0)
+    if ratio is None:
+        return pull
+    level, outlier = _level(m, d, g), torch.full((m, 1), -1.0, dtype=torch.float64)
+    outlier[0] = m - 1
+    outlier = outlier * (level[0] / level[0].norm())  # along client 0's pull, so that its norm only grows
+
+    def blend(t: float) -> Tensor:
+        return (1 - t) * level + t * outlier
+
+    def excess(t: float) -> float:
+        norms = blend(t).square().sum(-1)
+        return float((norms.max() / norms.mean()).sqrt()) - ratio
+
+    if excess(0.0) > 1e-12 * ratio:
+        raise InputError(
+            f"beta / zeta = {ratio:.6g} cannot be had with m = {m} clients in dimension {d}; the least is "
+            f"{excess(0.0) + ratio:.6g}"
+        )
+    low, high = 0.0, 1.0
+    for _ in range(200):
+        middle = (low + high) / 2
+        low, high = (middle, high) if excess(middle) < 0 else (low, middle)
+    return blend(high)
+
+
+def _level(m: int, d: int, g: torch.Generator) -> Tensor:
+    """(m, d) vectors of norm 1 (as nearly as d allows) that sum to zero: a polygon in a random plane."""
+    if d == 1:
+        signs = torch.ones(m, 1, dtype=torch.float64)
+        signs[1::2] = -1.0
+        return signs - signs.mean(0)
+    plane = torch.linalg.qr(torch.randn(d, 2, generator=g, dtype=torch.float64))[0]
+    angle = 2 * math.pi * torch.arange(m, dtype=torch.float64) / m
+    return torch.stack([angle.cos(), angle.sin()], 1) @ plane.mT
+
+
+__all__ = ["Quadratic", "quadratic"]

@@ -1,0 +1,44 @@
+"""Tasks by name, as the command line and experiment files call them."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from typing import Any
+
+from dfltheory.errors import UnknownNameError
+from dfltheory.tasks.task import Task
+
+_FACTORIES = {
+    "quadratic": "dfltheory.tasks.quadratics:quadratic",
+    "digits": "dfltheory.tasks.images:digits",
+}
+
+
+def names() -> list[str]:
+    """The names that :func:`get` knows."""
+    return sorted(_FACTORIES)
+
+
+def factory(name: str) -> Any:
+    """The function that builds the task of that name; its keywords are the task's options."""
+    if name not in _FACTORIES:
+        raise UnknownNameError("task", name, set(_FACTORIES))
+    module, attribute = _FACTORIES[name].split(":")
+    return getattr(importlib.import_module(module), attribute)
+
+
+def get(name: str, **options: Any) -> Task:
+    """The task of that name: ``get("quadratic", m=16, sigma=0.1)``, ``get("cifar10", m=10, alpha=0.3)``.
+
+    Raises UnknownNameError for a name or an option that is not known.
+    """
+    build = factory(name)
+    known = {p for p, kind in inspect.signature(build).parameters.items() if kind.kind != kind.VAR_KEYWORD}
+    for option in options:
+        if option not in known:
+            raise UnknownNameError(f"option of the task {name}", option, known)
+    return build(**options)
+
+
+__all__ = ["factory", "get", "names"]

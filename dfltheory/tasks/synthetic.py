@@ -1,0 +1,75 @@
+"""Problems whose objectives are written down, so that their constants can be known."""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from dfltheory.errors import InputError
+from dfltheory.tasks.noise import Noise, as_noise
+from dfltheory.tasks.task import Task
+
+
+class Synthetic(Task):
+    """A task with f_i in closed form and additive noise: F_i(x; xi) = f_i(x) + <xi, x>.
+
+    A subclass writes :meth:`client_loss`, :meth:`client_gradient` and :meth:`hessian` on points
+    (..., m, d). The minibatch of a step is the tensor xi (S, m, d) itself, or None when there is no noise.
+    """
+
+    def __init__(
+        self,
+        m: int,
+        d: int,
+        noise: Noise | float | Sequence[float] | Tensor = 0.0,
+        *,
+        dtype: torch.dtype = torch.float64,
+        device: torch.device | str = "cpu",
+    ):
+        if m < 1 or d < 1:
+            raise InputError(f"a task needs m >= 1 clients and d >= 1 parameters, not m = {m}, d = {d}")
+        self.m, self.d, self.dtype, self.device = m, d, dtype, torch.device(device)
+        self.noise = as_noise(noise)
+        self.noise.check(m, d)
+        self._like = torch.empty(0, dtype=dtype, device=self.device)
+
+    @abc.abstractmethod
+    def client_loss(self, x: Tensor) -> Tensor:
+        """f_i(x_i): (..., m, d) -> (..., m)."""
+
+    @abc.abstractmethod
+    def client_gradient(self, x: Tensor) -> Tensor:
+        """grad f_i(x_i): (..., m, d) -> (..., m, d)."""
+
+    @abc.abstractmethod
+    def hessian(self, x: Tensor) -> Tensor:
+        """The Hessian of f_i at x_i: (..., m, d) -> (..., m, d, d)."""
+
+    def global_hessian(self, x: Tensor) -> Tensor:
+        """The Hessian of f at points (..., d) -> (..., d, d)."""
+        return self.hessian(self._at_every_client(x)).mean(-3)
+
+    def sample(self, generators: Sequence[torch.Generator]) -> Tensor | None:
+        return self.noise.sample(generators, self.m, self.d, self._like)
+
+    def gradient(self, x: Tensor, batch: Any | None = None) -> Tensor:
+        gradient = self.client_gradient(x)
+        return gradient if batch is None else gradient + batch
+
+    def loss(self, x: Tensor, batch: Any | None = None) -> Tensor:
+        loss = self.client_loss(x)
+        return loss if batch is None else loss + (batch * x).sum(-1)
+
+    def _tensor(self, value: Any, name: str) -> Tensor:
+        """A finite tensor of this task's dtype and device."""
+        tensor = torch.as_tensor(value).to(dtype=self.dtype, device=self.device)
+        if not bool(tensor.isfinite().all()):
+            raise InputError(f"{name} has an entry that is not finite")
+        return tensor
+
+
+__all__ = ["Synthetic"]

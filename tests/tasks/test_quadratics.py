@@ -1,0 +1,287 @@
+"""Quadratic: the functions against their definitions, the constants against attacks and closed forms."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dfltheory.errors import DFLTheoryError, InputError, UnknownNameError
+from dfltheory.tasks import FiniteSupport, Gaussian, Quadratic, get, quadratic
+from tests.tasks.attack import ascend, heterogeneity, smoothness, starts
+
+KINDS = ["common", "diagonal", "commuting", "random"]
+
+
+def literal_loss(A: np.ndarray, b: np.ndarray, x: np.ndarray) -> float:
+    return 0.5 * float((x - b) @ A @ (x - b))
+
+
+def dense(task: Quadratic) -> np.ndarray:
+    return task.hessian(torch.zeros(task.m, task.d, dtype=torch.float64)).numpy()
+
+
+def random_quadratic(seed: int, m: int = 4, d: int = 3) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    R = rng.normal(size=(m, d, d))
+    return R @ R.transpose(0, 2, 1) + np.eye(d), rng.normal(size=(m, d))
+
+
+@pytest.mark.parametrize("form", ["matrices", "common", "diagonal", "diagonals", "number"])
+def test_losses_and_gradients_are_the_definition_in_every_form(form):
+    A, b = random_quadratic(0)
+    m, d = b.shape
+    if form == "matrices":
+        task = Quadratic(A, b)
+    elif form == "common":
+        task, A = Quadratic(A[0], b), np.broadcast_to(A[0], A.shape)
+    elif form == "diagonal":
+        task, A = Quadratic(A[0, 0] ** 2, b), np.broadcast_to(np.diag(A[0, 0] ** 2), A.shape)
+    elif form == "diagonals":
+        task, A = Quadratic.diagonal(A[:, 0] ** 2, b), np.stack([np.diag(h) for h in A[:, 0] ** 2])
+    else:
+        task, A = Quadratic(2.5, b), np.broadcast_to(2.5 * np.eye(d), A.shape)
+    x = np.random.default_rng(1).normal(size=(5, m, d))
+    loss, gradient = task.loss(torch.tensor(x)).numpy(), task.gradient(torch.tensor(x)).numpy()
+    for s in range(5):
+        for i in range(m):
+            assert loss[s, i] == pytest.approx(literal_loss(A[i], b[i], x[s, i]), rel=1e-12)
+            np.testing.assert_allclose(gradient[s, i], A[i] @ (x[s, i] - b[i]), rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(dense(task), A, rtol=1e-14)
+    np.testing.assert_allclose(
+        task.global_hessian(torch.zeros(d, dtype=torch.float64)), A.mean(0), rtol=1e-14
+    )
+    # two leading axes, or none, are treated like one
+    np.testing.assert_allclose(task.gradient(torch.tensor(x[None]))[0], gradient, rtol=1e-13, atol=1e-13)
+    np.testing.assert_allclose(task.gradient(torch.tensor(x[0])), gradient[0], rtol=1e-13, atol=1e-13)
+    at = torch.tensor(x[:, 0])
+    np.testing.assert_allclose(
+        task.global_loss(at)[0], np.mean([literal_loss(A[i], b[i], x[0, 0]) for i in range(m)])
+    )
+    np.testing.assert_allclose(
+        task.global_gradient(at)[0], np.mean([A[i] @ (x[0, 0] - b[i]) for i in range(m)], 0), atol=1e-12
+    )
+
+
+@given(seed=st.integers(0, 10**6), kind=st.sampled_from(KINDS), m=st.integers(1, 7), d=st.integers(2, 6))
+def test_prescribed_constants_are_met_exactly(seed, kind, m, d):
+    rng = np.random.default_rng(seed)
+    mu, L = np.sort(rng.uniform(0.01, 3.0, 2))
+    zeta = 0.0 if m == 1 else float(rng.uniform(0.0, 3.0))
+    distance = float(rng.uniform(0.0, 3.0))
+    task = quadratic(m, d, L, mu, zeta, sigma=0.3, seed=seed, hessians=kind, distance=distance)
+    A, b = dense(task), task.b.numpy()
+    spectra = np.linalg.eigvalsh(A)
+    assert np.abs(spectra).max() == pytest.approx(L, rel=1e-12) == task.constants.L
+    assert np.linalg.eigvalsh(A.mean(0))[0] == pytest.approx(mu, rel=1e-9) == task.constants.mu
+    x = np.linalg.solve(A.mean(0), np.einsum("ijk,ik->j", A, b) / m)
+    np.testing.assert_allclose(task.x_star, x, atol=1e-9)
+    assert np.linalg.norm(x) == pytest.approx(distance, abs=1e-9)
+    g = np.einsum("ijk,ik->ij", A, x - b)
+    assert np.sqrt((g**2).sum(1).mean()) == pytest.approx(zeta, abs=1e-9)
+    assert task.zeta == pytest.approx(zeta, abs=1e-9)
+    f_star = np.mean([literal_loss(A[i], b[i], x) for i in range(m)])
+    assert task.constants.f_star == pytest.approx(f_star, rel=1e-9, abs=1e-12)
+    assert task.constants.sigma_l == pytest.approx(0.3, rel=1e-15)
+    if kind in ("common", "diagonal") or m == 1:
+        assert task.constants.sigma_g == pytest.approx(zeta, abs=1e-9)
+        assert task.constants.beta == pytest.approx(np.sqrt((g**2).sum(1).max()), abs=1e-9)
+    else:
+        assert task.constants.sigma_g == task.constants.beta == math.inf
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_f_star_is_the_minimum(kind):
+    task = quadratic(5, 4, 2.0, 0.3, 1.5, seed=3, hessians=kind)
+    assert float(task.global_gradient(task.x_star).norm()) < 1e-12
+    assert float(task.global_loss(task.x_star + 0.1 * starts(task))[:].min()) > task.f_star
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_attacks_reach_but_do_not_exceed_smoothness(kind):
+    task = quadratic(4, 3, 1.7, 0.2, 1.0, seed=5, hessians=kind)
+    found = smoothness(task)
+    assert found <= 1.7 * (1 + 1e-9)
+    assert found >= 1.7 * (1 - 1e-3), "L is claimed exact: it must be attained"
+
+
+@pytest.mark.parametrize("kind", ["common", "diagonal"])
+def test_common_hessians_have_the_same_heterogeneity_everywhere(kind):
+    task = quadratic(6, 3, 1.0, 0.1, 0.7, seed=8, hessians=kind)
+    rms, top = heterogeneity(task, starts(task))
+    np.testing.assert_allclose(rms, task.constants.sigma_g, rtol=1e-9)
+    np.testing.assert_allclose(top, task.constants.beta, rtol=1e-9)
+
+
+def test_differing_hessians_have_unbounded_heterogeneity():
+    task = quadratic(4, 3, seed=2, hessians="random")
+    far = ascend(lambda x: heterogeneity(task, x)[0], starts(task), steps=20)
+    assert float(far.max()) > 10  # at distance of a few hundred already; it grows with the distance
+    assert task.constants.sigma_g == math.inf
+
+
+@pytest.mark.parametrize(("m", "d"), [(2, 1), (3, 2), (5, 4), (16, 10)])
+@pytest.mark.parametrize("where", [0.0, 0.3, 1.0])
+def test_beta_can_be_prescribed_between_its_limits(m, d, where):
+    zeta = 0.8
+    beta = zeta * (1 + where * (math.sqrt(m - 1) - 1))
+    mu = 1.0 if d == 1 else 0.1
+    task = quadratic(m, d, 1.0, mu, zeta, beta=beta, seed=4)
+    assert task.constants.beta == pytest.approx(beta, rel=1e-9)
+    assert task.constants.sigma_g == pytest.approx(zeta, rel=1e-9)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_spread_of_the_minimizers_can_be_prescribed(kind):
+    task = quadratic(5, 3, spread=2.5, seed=1, hessians=kind)
+    b = task.b.numpy()
+    assert np.sqrt(((b - b.mean(0)) ** 2).sum(1).mean()) == pytest.approx(2.5, rel=1e-12)
+    assert task.spread == pytest.approx(2.5, rel=1e-12)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_flat_directions_keep_a_minimum_and_its_heterogeneity(kind):
+    task = quadratic(5, 4, L=1.0, mu=0.0, zeta=0.9, distance=2.0, seed=6, hessians=kind)
+    assert task.constants.mu == pytest.approx(0.0, abs=1e-12)
+    assert float(task.global_gradient(task.x_star).norm()) < 1e-10
+    assert task.zeta == pytest.approx(0.9, rel=1e-9)
+    assert float(task.x_star.norm()) == pytest.approx(2.0, rel=1e-9)
+
+
+def test_high_dimension_stays_diagonal():
+    task = quadratic(4, 100_000, hessians="diagonal", seed=0)
+    assert task.A.shape == (1, 100_000)
+    assert task.constants.sigma_g == pytest.approx(1.0, rel=1e-9)
+
+
+def test_gradient_with_a_minibatch_adds_its_shift_and_the_loss_its_inner_product():
+    task = quadratic(3, 2, seed=0, sigma=0.5)
+    batch = task.sample([torch.Generator().manual_seed(s) for s in range(4)])
+    x = torch.randn(4, 3, 2, dtype=torch.float64)
+    torch.testing.assert_close(task.gradient(x, batch) - task.gradient(x), batch)
+    torch.testing.assert_close(task.loss(x, batch) - task.loss(x), (batch * x).sum(-1))
+
+
+def test_a_seed_sees_the_same_noise_alone_and_among_others():
+    for noise in (0.5, FiniteSupport.random(0.5, 7, 3)):
+        task = Quadratic(1.0, torch.zeros(4, 3), noise)
+        many = task.sample([torch.Generator().manual_seed(s) for s in range(5)])
+        alone = task.sample([torch.Generator().manual_seed(3)])
+        assert torch.equal(many[3], alone[0])
+        assert not torch.equal(many[2], many[3])
+
+
+def test_no_noise_is_no_batch():
+    task = quadratic(3, 2, sigma=0.0)
+    assert task.sample([torch.Generator()]) is None
+    assert task.constants.sigma_l == 0.0
+
+
+@pytest.mark.parametrize(
+    "noise",
+    [
+        Gaussian(0.7),
+        Gaussian([0.1, 0.7, 0.3]),
+        FiniteSupport.signs(0.7, [1.0, -2.0]),
+        FiniteSupport.random(0.7, 5, 2, seed=1),
+    ],
+    ids=["gaussian", "per client", "signs", "finite"],
+)
+def test_noise_has_mean_zero_and_exactly_the_claimed_second_moment(noise):
+    m, d, n = 3, 2, 40_000
+    task = Quadratic(1.0, torch.zeros(m, d), noise)
+    assert task.constants.sigma_l == pytest.approx(0.7, rel=1e-12)
+    xi = torch.cat([task.sample([torch.Generator().manual_seed(s)]) for s in range(2)])
+    xi = task.sample([torch.Generator().manual_seed(s) for s in range(n)])
+    covariance = noise.covariance(m, d)
+    trace = covariance.diagonal(dim1=1, dim2=2).sum(1)
+    assert float(trace.max().sqrt()) == pytest.approx(0.7, rel=1e-12)
+    measured = torch.einsum("smi,smj->mij", xi, xi) / n
+    assert float((measured - covariance).abs().max()) < 6 * 0.7**2 / math.sqrt(n)
+    assert float(xi.mean(0).norm(dim=-1).max()) < 6 * 0.7 / math.sqrt(n)
+    across = torch.einsum("si,sj->ij", xi[:, 0], xi[:, 1]) / n  # clients are independent
+    assert float(across.abs().max()) < 6 * 0.7**2 / math.sqrt(n)
+
+
+@given(n=st.integers(2, 9), d=st.integers(1, 5), seed=st.integers(0, 1000))
+def test_finite_support_is_centred_and_scaled_exactly(n, d, seed):
+    noise = FiniteSupport.random(1.3, n, d, seed)
+    assert float(noise.shifts.mean(0).norm()) < 1e-12
+    assert float(noise.shifts.square().sum(1).mean()) == pytest.approx(1.3**2, rel=1e-12)
+    seen = Quadratic(1.0, torch.zeros(2, d), noise).sample(
+        [torch.Generator().manual_seed(s) for s in range(50)]
+    )
+    gap = (seen.reshape(-1, 1, d) - noise.shifts).norm(dim=-1).amin(1)
+    assert float(gap.max()) == 0.0
+
+
+EYE = np.eye(2)
+
+
+@pytest.mark.parametrize(
+    ("build", "words"),
+    [
+        (lambda: Quadratic(np.array([[1.0, 2.0], [0.0, 1.0]]), np.zeros((3, 2))), "transpose"),
+        (lambda: Quadratic(-EYE, np.zeros((3, 2))), "no minimum"),
+        (lambda: Quadratic(np.stack([np.diag([1.0, 1.0]), np.diag([1.0, -1.0])]), np.eye(2)), "slope"),
+        (lambda: Quadratic(EYE, np.array([[np.nan, 0.0]])), "not finite"),
+        (lambda: Quadratic(np.eye(3), np.zeros((4, 2))), "shape"),
+        (lambda: Quadratic(EYE, np.zeros(2)), "shape"),
+        (lambda: Quadratic.diagonal(np.ones((3, 2)), np.zeros((4, 2))), "shape"),
+        (lambda: Quadratic(np.ones(3), np.zeros((4, 2))), "fit"),
+        (lambda: Quadratic(EYE, np.zeros((3, 2)), -0.1), "sigma"),
+        (lambda: Quadratic(EYE, np.zeros((3, 2)), math.nan), "sigma"),
+        (lambda: Quadratic(EYE, np.zeros((3, 2)), [0.1, 0.2]), "3"),
+        (lambda: Quadratic(EYE, np.zeros((3, 2)), FiniteSupport.signs(1.0, [1.0, 0, 0])), "fit"),
+        (lambda: FiniteSupport([[1.0], [1.0]]), "average"),
+        (lambda: FiniteSupport([1.0, -1.0]), "shape"),
+        (lambda: FiniteSupport.signs(1.0, [0.0, 0.0]), "not zero"),
+        (lambda: FiniteSupport.random(1.0, 1, 2), "n >= 2"),
+        (lambda: quadratic(mu=2.0, L=1.0), "mu"),
+        (lambda: quadratic(d=1), "dimension 1"),
+        (lambda: quadratic(m=0), "m >= 1"),
+        (lambda: quadratic(m=1, zeta=1.0), "single client"),
+        (lambda: quadratic(zeta=1.0, spread=1.0), "one of them"),
+        (lambda: quadratic(zeta=-1.0), "zeta"),
+        (lambda: quadratic(zeta=1.0, beta=0.5), "beta"),
+        (lambda: quadratic(m=5, zeta=1.0, beta=2.1), "beta"),
+        (lambda: quadratic(zeta=0.0, beta=0.0), "zeta > 0"),
+        (lambda: quadratic(mu=0.0, zeta=1.0, beta=1.0), "mu > 0"),
+        (lambda: quadratic(m=3, d=1, mu=1.0, zeta=1.0, beta=1.0), "the least"),
+    ],
+)
+def test_bad_input_gets_one_clear_line(build, words):
+    with pytest.raises(InputError, match=words) as caught:
+        build()
+    assert "\n" not in str(caught.value)
+
+
+def test_singular_mean_hessian_with_a_minimum_is_accepted():
+    task = Quadratic(np.diag([1.0, 0.0]), np.array([[1.0, 5.0], [3.0, -2.0]]))
+    np.testing.assert_allclose(task.x_star, [2.0, 0.0], atol=1e-12)
+
+
+def test_negative_curvature_of_a_client_counts_for_smoothness():
+    task = Quadratic(np.stack([np.diag([-3.0, 1.0]), np.diag([5.0, 1.0])]), np.zeros((2, 2)))
+    assert (task.constants.L, task.constants.mu) == (5.0, 1.0)
+    task = Quadratic(
+        np.stack([np.diag([-3.0, 1.0]), np.diag([4.0, 1.0]), np.diag([2.5, 1.0])]), np.zeros((3, 2))
+    )
+    assert task.constants.L == 4.0
+    assert Quadratic(np.stack([-2 * EYE, 3 * EYE]), np.zeros((2, 2))).constants.L == 3.0
+
+
+def test_tasks_by_name():
+    task = get("quadratic", m=4, d=3, sigma=0.0)
+    assert isinstance(task, Quadratic)
+    assert (task.m, task.d) == (4, 3)
+    with pytest.raises(UnknownNameError, match="did you mean quadratic"):
+        get("quadratics")
+    with pytest.raises(UnknownNameError, match="did you mean sigma"):
+        get("quadratic", sigmal=1.0)
+    with pytest.raises(DFLTheoryError, match="hessians"):
+        get("quadratic", hessians="comon")
