@@ -1,1 +1,54 @@
-"""bounds"""
+"""Convergence theorems as data, in SymPy: bounds in named terms with units, conditions and numbers.
+
+>>> from dfltheory import bounds
+>>> theorem = bounds.get("dfedsam.theorem_4_5", variant="corrected")
+>>> theorem.evaluate(L=1, K=5, T=1000, Q=1, m=16, eta=0.005, rho=0.01, lam=0.8,
+...                  sigma_l=1, sigma_g=1, f0_gap=1)  # doctest: +ELLIPSIS
+0.1...
+
+Importing this package does not import SymPy; the first theorem does.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from dfltheory.bounds.registry import get, keys, statements, variants
+
+if TYPE_CHECKING:
+    from dfltheory.bounds.symbols import GLOSSARY, NEUTRAL
+    from dfltheory.bounds.theorem import Condition, Definition, LeftSide, Theorem
+
+_LAZY = {
+    "GLOSSARY": "dfltheory.bounds.symbols",
+    "NEUTRAL": "dfltheory.bounds.symbols",
+    "Condition": "dfltheory.bounds.theorem",
+    "Definition": "dfltheory.bounds.theorem",
+    "LeftSide": "dfltheory.bounds.theorem",
+    "Theorem": "dfltheory.bounds.theorem",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _LAZY:
+        return getattr(importlib.import_module(_LAZY[name]), name)
+    raise AttributeError(f"module 'dfltheory.bounds' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
+__all__ = [
+    "GLOSSARY",
+    "NEUTRAL",
+    "Condition",
+    "Definition",
+    "LeftSide",
+    "Theorem",
+    "get",
+    "keys",
+    "statements",
+    "variants",
+]

@@ -1,0 +1,237 @@
+"""Shi et al. 2023, "Improving the Model Consistency of Decentralized Federated Learning" (DFedSAM, -MGS).
+
+Theorem 4.5 as the main text states it, as appendix D derives it, and re-derived; its corollaries; the rates
+that the paper quotes. The lemmas and displays of appendix D are in :mod:`dfltheory.bounds.dfedsam_proof`.
+"""
+
+from __future__ import annotations
+
+import sympy as sp
+from sympy import sqrt
+
+from dfltheory.bounds import symbols as s
+from dfltheory.bounds.theorem import Condition, Definition, LeftSide, Theorem
+from dfltheory.bounds.units import Expr
+
+PAPER = "Shi et al. 2023, DFedSAM"
+L, K, T, Q, m, eta, rho, rho0, lam = s.L, s.K, s.T, s.Q, s.m, s.eta, s.rho, s.rho0, s.lam
+sigma_l, sigma_g, beta, B, f0, spread = s.sigma_l, s.sigma_g, s.beta, s.B, s.f0_gap, s.x0_spread
+R = sp.Rational
+
+D, Phi, C1, C3 = sp.symbols("D Phi C1 C3", positive=True)
+V, Z = sp.symbols("V Z", nonnegative=True)
+
+MIN_1_T = LeftSide(
+    "grad_norm_sq",
+    r"\min_{1\le t\le T}\mathbb{E}\|\nabla f(\bar x^t)\|^2",
+    "min",
+    first=sp.Integer(1),
+    last=T,
+    start=1,
+    averaging="minimum over the rounds 1..T at the mean model; f0_gap is f(xbar^1) - f*",
+)
+MEAN_0_T = LeftSide(
+    "grad_norm_sq",
+    r"\frac1T\sum_{t=0}^{T-1}\mathbb{E}\|\nabla f(\bar x^t)\|^2",
+    "mean",
+    averaging="mean over the rounds 0..T-1 at the mean model; f0_gap is f(xbar^0) - f*",
+)
+
+ASSUMPTIONS = (
+    "4.3: every f_i is L-smooth",
+    "4.4: stochastic gradients are unbiased with variance at most sigma_l^2, and "
+    "(1/m) sum_i ||grad f_i(x) - grad f(x)||^2 <= sigma_g^2 for all x",
+    "Definition 4.1: W is symmetric, doubly stochastic and primitive on a connected graph",
+)
+CORRECTED_ASSUMPTIONS = (
+    "every f_i is L-smooth; if rho > 0, so is F_i(.; xi) for almost every xi",
+    "E grad F_i(x; xi) = grad f_i(x) with variance at most sigma_l^2; samples are "
+    "independent over clients, steps and rounds",
+    "(1/m) sum_i ||grad f_i(x) - grad f(x)||^2 <= sigma_g^2 for all x",
+    "f is bounded below by f*",
+    "W symmetric doubly stochastic with ||W - 11'/m|| = lam < 1, or i.i.d. W_t with that mean-square "
+    "contraction",
+)
+COMMON_START = "all clients start at the same model"
+
+STEP_PRINTED = Condition("eta <= 1/(10 K L)", 10 * eta * K * L, sp.Integer(1))
+STEP_CORRECTED = Condition("eta <= 1/(8 K L)", 8 * eta * K * L, sp.Integer(1))
+SCHEDULE = {"eta": 1 / (L * sqrt(K * T)), "rho": rho0 / sqrt(T)}
+
+PHI = Definition(
+    Phi,
+    (lam**Q + 1) / ((1 - lam) ** 2 * m ** (2 * (Q - 1))) + (lam**Q + 1) / (1 - lam**Q) ** 2,
+    r"\Phi",
+    "the network's share of the bound, eq. (6)",
+)
+DENOMINATOR = Definition(D, eta * K - 32 * eta**3 * K**2 * L**2 - 6 * eta**2 * K * L, "D", "Theorem 4.5")
+
+
+C1_DEFINITION = Definition(
+    C1,
+    2
+    * K
+    * (
+        4 * K**3 * L**2 * eta**2 * rho**4 / (2 * K - 1)
+        + 8 * K * eta**2 * (L**2 * rho**2 + sigma_g**2 + sigma_l**2)
+    )
+    + 2 * K * rho**2 / (2 * K - 1),
+    "C_1",
+    "drift of one round without its gradient part, below (22)",
+)
+C3_DEFINITION = Definition(
+    C3,
+    2 * K * (4 * K**3 * L**2 * rho**4 / (2 * K - 1) + 8 * K * (L**2 * rho**2 + sigma_g**2 + sigma_l**2))
+    + 2 * K * rho**2 / (eta**2 * (2 * K - 1)),
+    "C_3",
+    "what C_1 is called when divided by eta^2, below (24)",
+)
+
+
+def _theorem(variant: str, title: str, source: str, **fields: object) -> Theorem:
+    return Theorem(
+        key="dfedsam.theorem_4_5",
+        variant=variant,
+        kind="theorem",
+        title=title,
+        source=f"{PAPER}, {source}",
+        schedule=SCHEDULE,
+        **fields,  # type: ignore[arg-type]
+    )
+
+
+def printed() -> Theorem:
+    """Eq. (7): 2 f0_gap/(T D) + alpha(K, rho, eta) + Phi beta(K, rho, eta), the sum alpha split by origin."""
+    front = eta * K * L / (2 * D)
+    return _theorem(
+        "printed",
+        "Convergence of DFedSAM and DFedSAM-MGS",
+        "Theorem 4.5, eq. (7)",
+        lhs=MIN_1_T,
+        definitions=(DENOMINATOR, PHI, C3_DEFINITION),
+        parts={
+            "optimization": 2 * f0 / (T * D),
+            "noise": front * eta * sigma_l**2,
+            "drift": front * 2 * K * L * 8 * K * eta**2 * (sigma_g**2 + sigma_l**2),
+            "consensus": Phi * eta**4 * K * L**3 * (16 * eta * K * L + 3) / D * C3,
+            "sharpness": front
+            * (
+                2
+                * K
+                * L
+                * (
+                    4 * K**3 * L**2 * eta**2 * rho**4 / (2 * K - 1)
+                    + 8 * K * eta**2 * L**2 * rho**2
+                    + rho**2 / (2 * K - 1)
+                )
+                + eta * L**2 * rho**2
+            ),
+        },
+        conditions=(STEP_PRINTED,),
+        assumptions=ASSUMPTIONS,
+    )
+
+
+def _appendix_terms(network: Expr) -> dict[str, Expr]:
+    """The display that sums (25) or (34) over t = 1..T; C_1 is split into its drift and its SAM part."""
+    drift = 2 * K * 8 * K * eta**2 * (sigma_g**2 + sigma_l**2)
+    sam = 2 * K * (
+        4 * K**3 * L**2 * eta**2 * rho**4 / (2 * K - 1) + 8 * K * eta**2 * L**2 * rho**2
+    ) + 2 * K * rho**2 / (2 * K - 1)
+    return {
+        "optimization": 2 * f0 / (T * D),
+        "noise": R(3, 2) * eta**2 * K * L * sigma_l**2 / D,
+        "drift": eta * L**2 * K * drift / 2 / D,
+        "consensus": eta**4 * K * L**3 * C3 * (16 * eta * K * L + 3) * network / D,
+        "sharpness": (eta * L**2 * K * sam / 2 + R(3, 2) * eta**2 * K * L * L**2 * rho**2) / D,
+    }
+
+
+def appendix() -> Theorem:
+    """D.3: the display after (34), for several gossip steps."""
+    return _theorem(
+        "appendix",
+        "Convergence of DFedSAM-MGS, as derived",
+        "appendix D.3, display after (34)",
+        lhs=MIN_1_T,
+        definitions=(DENOMINATOR, PHI, C3_DEFINITION),
+        parts=_appendix_terms(Phi),
+        conditions=(STEP_PRINTED,),
+        assumptions=ASSUMPTIONS,
+    )
+
+
+def appendix_q1() -> Theorem:
+    """D.2: the display after (25), for one gossip step."""
+    return _theorem(
+        "appendix_q1",
+        "Convergence of DFedSAM, as derived for one gossip step",
+        "appendix D.2, display after (25)",
+        lhs=MIN_1_T,
+        definitions=(DENOMINATOR, C3_DEFINITION),
+        parts=_appendix_terms(1 / (1 - lam) ** 2),
+        conditions=(STEP_PRINTED, Condition("Q = 1", Q, sp.Integer(1))),
+        assumptions=ASSUMPTIONS,
+    )
+
+
+V_DEFINITION = Definition(V, (sigma_l + L * rho) ** 2, "V", "noise of a SAM gradient, mean square")
+Z_DEFINITION = Definition(Z, (sigma_g + L * rho) ** 2, "Z", "heterogeneity of a SAM gradient, mean square")
+
+
+def _corrected_terms(consensus: sp.Integer) -> dict[str, Expr]:
+    contraction = eta * K * L * lam**Q / (1 - lam**Q)
+    return {
+        "optimization": R(9, 4) * f0 / (eta * K * T),
+        "noise": R(9, 4) * eta * L * V / m,
+        "drift": (eta * K * L) ** 2 * (1 - 1 / K) * (8 * Z + 12 * V / K),
+        "consensus": consensus * contraction**2 * (Z + V / K),
+        "sharpness": R(9, 4) * L**2 * rho**2,
+    }
+
+
+def corrected() -> Theorem:
+    """Theorem A: common start."""
+    return _theorem(
+        "corrected",
+        "Convergence of DFedSAM and DFedSAM-MGS, re-derived",
+        "Theorem 4.5 re-derived (Theorem A)",
+        lhs=MEAN_0_T,
+        definitions=(V_DEFINITION, Z_DEFINITION),
+        parts=_corrected_terms(sp.Integer(16)),
+        conditions=(
+            STEP_CORRECTED,
+            Condition("8 eta K L lam^Q <= 1 - lam^Q", 8 * eta * K * L * lam**Q, 1 - lam**Q),
+        ),
+        assumptions=(*CORRECTED_ASSUMPTIONS, COMMON_START),
+        remark="The mean over t = 0..T-1 bounds the minimum over those rounds. For the minimum over "
+        "1 <= t <= T of the printed theorem take this bound at horizon T + 1, times (T + 1)/T.",
+    )
+
+
+def corrected_init() -> Theorem:
+    """Theorem A from arbitrary starts."""
+    return _theorem(
+        "corrected_init",
+        "Convergence of DFedSAM and DFedSAM-MGS from arbitrary starts, re-derived",
+        "Theorem 4.5 re-derived (Theorem A, arbitrary initialization)",
+        lhs=MEAN_0_T,
+        definitions=(V_DEFINITION, Z_DEFINITION),
+        parts={
+            **_corrected_terms(sp.Integer(32)),
+            "initialization": 11 * L**2 * spread / ((1 - lam ** (2 * Q)) * T),
+        },
+        conditions=(
+            STEP_CORRECTED,
+            Condition("12 eta K L lam^Q <= 1 - lam^Q", 12 * eta * K * L * lam**Q, 1 - lam**Q),
+        ),
+        assumptions=CORRECTED_ASSUMPTIONS,
+    )
+
+
+def statements() -> tuple[Theorem, ...]:
+    """Every statement of the paper that the registry holds."""
+    return (printed(), appendix(), appendix_q1(), corrected(), corrected_init())
+
+
+__all__ = ["statements"]

@@ -1,0 +1,180 @@
+"""The glossary: every quantity that a theorem may speak of, with its name, unit, range and meaning.
+
+One name for one thing in SymPy, in code and in the docs, across papers. Read a symbol as an attribute::
+
+    >>> from dfltheory.bounds import symbols as s
+    >>> s.L * s.eta
+    L*eta
+    >>> s.GLOSSARY["lam"].meaning
+    'contraction of the mixing matrix, max(|lambda_2|, |lambda_m|); psi in DFedADMM'
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import sympy as sp
+
+from dfltheory.bounds.units import ONE, Unit, unit
+from dfltheory.errors import InputError
+
+GRADIENT = unit(f=1, x=-1)
+GRADIENT_SQ = GRADIENT**2
+CURVATURE = unit(f=1, x=-2)
+STEP = unit(f=-1, x=2)
+LENGTH = unit(x=1)
+LENGTH_SQ = unit(x=2)
+VALUE = unit(f=1)
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """One glossary entry: ``low`` and ``high`` bound its values; ``open_low`` excludes the end itself."""
+
+    name: str
+    latex: str
+    unit: Unit
+    meaning: str
+    low: float = 0.0
+    high: float = math.inf
+    open_low: bool = False
+    open_high: bool = False
+    whole: bool = False
+
+    @property
+    def symbol(self) -> sp.Symbol:
+        positive = self.low > 0 or (self.low == 0 and self.open_low)
+        return sp.Symbol(self.name, positive=True) if positive else sp.Symbol(self.name, nonnegative=True)
+
+    @property
+    def range(self) -> str:
+        """The admissible values in words, e.g. ``in [0, 1)`` or ``a whole number >= 1``."""
+        if self.whole:
+            return f"a whole number >= {self.low:g}"
+        if self.high < math.inf:
+            left, right = "(" if self.open_low else "[", ")" if self.open_high else "]"
+            return f"in {left}{self.low:g}, {self.high:g}{right}"
+        return f"{'>' if self.open_low else '>='} {self.low:g}"
+
+    def check(self, value: object) -> np.ndarray:
+        """``value`` as a float array inside the range of this quantity.
+
+        Raises
+        ------
+        InputError
+            If it is not a number, not finite, or out of range: one line with the first such value.
+        """
+        try:
+            array = np.asarray(value, dtype=float)
+        except (TypeError, ValueError):
+            raise InputError(
+                f"{self.name} = {value!r} is not a number; {self.name} must be {self.range}"
+            ) from None
+        good = np.isfinite(array)
+        good &= (array > self.low) if self.open_low else (array >= self.low)
+        good &= (array < self.high) if self.open_high else (array <= self.high)
+        if self.whole:
+            good &= array == np.floor(array)
+        if not good.all():
+            bad = array[~good].flat[0] if array.ndim else array
+            raise InputError(f"{self.name} = {float(bad):g} ({self.meaning}) must be {self.range}")
+        return array
+
+
+def _count(name: str, meaning: str, latex: str | None = None) -> Quantity:
+    return Quantity(name, latex or name, ONE, meaning, low=1, whole=True)
+
+
+def _positive(name: str, latex: str, u: Unit, meaning: str) -> Quantity:
+    return Quantity(name, latex, u, meaning, open_low=True)
+
+
+def _least_zero(name: str, latex: str, u: Unit, meaning: str) -> Quantity:
+    return Quantity(name, latex, u, meaning)
+
+
+def _contraction(name: str, latex: str, meaning: str) -> Quantity:
+    return Quantity(name, latex, ONE, meaning, high=1, open_high=True)
+
+
+_V_GRADIENT = unit(f=1, v=-1)
+_MIXED = unit(f=1, x=-1, v=-1)
+
+_ENTRIES = (
+    # -- the algorithm --------------------------------------------------------------------------
+    _count("m", "clients; n in DFedSGPSM"),
+    _count("K", "local steps"),
+    _count("T", "communication rounds"),
+    _count("Q", "gossip steps per round"),
+    _positive("eta", r"\eta", STEP, "local step size; eta_l in DFedADMM and DFedSGPSM"),
+    _least_zero("rho", r"\rho", LENGTH, "SAM radius"),
+    _least_zero("rho0", r"\rho_0", LENGTH, "SAM radius of a schedule: rho = rho0/sqrt(T)"),
+    _contraction("alpha", r"\alpha", "local momentum"),
+    _positive("lam_admm", r"\lambda_{\mathrm{pen}}", STEP, "penalty of DFedADMM; lambda there"),
+    # -- the objective --------------------------------------------------------------------------
+    _positive("L", "L", CURVATURE, "smoothness of every f_i"),
+    _least_zero("sigma_l", r"\sigma_l", GRADIENT, "local noise, root mean square"),
+    _least_zero("sigma_g", r"\sigma_g", GRADIENT, "heterogeneity, root mean square over clients"),
+    _least_zero("beta", r"\beta", GRADIENT, "heterogeneity, maximum over clients"),
+    _least_zero("B", "B", GRADIENT, "bound of every ||grad f_i||"),
+    _least_zero("S2", "S^2", GRADIENT_SQ, "second moment of the stochastic gradients, mean over clients"),
+    _least_zero("f0_gap", r"\Delta_0", VALUE, "f at the start minus its infimum"),
+    _least_zero("x0_sq", r"X_0", LENGTH_SQ, "mean over clients of ||x_i^0||^2"),
+    _least_zero("x0_spread", r"\Xi_0", LENGTH_SQ, "mean over clients of ||x_i^0 - xbar^0||^2"),
+    # -- the network ----------------------------------------------------------------------------
+    _contraction(
+        "lam", r"\lambda", "contraction of the mixing matrix, max(|lambda_2|, |lambda_m|); psi in DFedADMM"
+    ),
+    Quantity("delta", r"\delta", ONE, "least push-sum weight", high=1, open_low=True),
+    _positive("C", "C", ONE, "push-sum consensus constant"),
+    _contraction("q", "q", "push-sum contraction"),
+    # -- two blocks u (shared) and v (personal) ---------------------------------------------------
+    _count("K_u", "local steps on the shared part", "K_u"),
+    _count("K_v", "local steps on the personal part", "K_v"),
+    _positive("eta_u", r"\eta_u", STEP, "step size of the shared part"),
+    _positive("eta_v", r"\eta_v", unit(f=-1, v=2), "step size of the personal part"),
+    _positive("L_u", "L_u", CURVATURE, "smoothness of grad_u F_i in u"),
+    _positive("L_v", "L_v", unit(f=1, v=-2), "smoothness of grad_v F_i in v"),
+    _least_zero("L_uv", "L_{uv}", _MIXED, "smoothness of grad_u F_i in v"),
+    _least_zero("L_vu", "L_{vu}", _MIXED, "smoothness of grad_v F_i in u"),
+    _least_zero("chi", r"\chi", ONE, "max(L_uv, L_vu)/sqrt(L_u L_v)"),
+    _least_zero("sigma_u", r"\sigma_u", GRADIENT, "local noise of grad_u"),
+    _least_zero("sigma_v", r"\sigma_v", _V_GRADIENT, "local noise of grad_v"),
+    _least_zero("delta_u", r"\delta_u", GRADIENT, "partial gradient diversity; delta in DFedMDC"),
+    # -- what lemmas speak of: means over clients along the run -----------------------------------
+    Quantity("t", "t", ONE, "index of a round, from 0", whole=True),
+    _least_zero("G_x", r"G_x", GRADIENT_SQ, "(1/m) sum_i E||grad f(x_i^t)||^2; at z_i^t in DFedSGPSM"),
+    _least_zero("G_bar", r"\bar G", GRADIENT_SQ, "E||grad f(xbar^t)||^2"),
+    _least_zero("G_w", r"G_w", GRADIENT_SQ, "E||grad f(w^t)||^2"),
+    _least_zero("Xi", r"\Xi", LENGTH_SQ, "(1/m) sum_i E||x_i^t - xbar^t||^2; u_i^t in DFedMDC"),
+    _least_zero("D_u", r"\Delta_{\bar u}", GRADIENT_SQ, "E||grad_u F(ubar^t, V^t)||^2"),
+    _least_zero("D_v", r"\Delta_v", _V_GRADIENT**2, "(1/m) sum_i E||grad_v F_i(u_i^t, v_i^t)||^2"),
+    _least_zero("G_u", "G_u", GRADIENT_SQ, "(1/m) sum_i E||grad_u F(u_i^t, V^{t+1})||^2"),
+    _least_zero("g_u", r"\tilde g", GRADIENT, "root of E||grad_u F(ubar^t, V^{t+1})||^2"),
+    _least_zero("kap", r"\kappa_t", LENGTH, "root of (1/m) sum_i E||u_i^t - ubar^t||^2"),
+    _positive("young", "a", ONE, "parameter of Young's inequality"),
+)
+
+GLOSSARY: dict[str, Quantity] = {entry.name: entry for entry in _ENTRIES}
+"""Every quantity by its name: the keyword names of ``Theorem.evaluate``."""
+
+NEUTRAL: dict[str, float] = {"rho": 0.0, "rho0": 0.0, "Q": 1.0, "alpha": 0.0}
+"""Values at which a mechanism is absent: no SAM, one gossip step, no momentum."""
+
+LETTERS: dict[str, str] = {
+    "n": "m", "psi": "lam", "lambda": "lam", "lambda_": "lam", "eta_l": "eta", "lam_pen": "lam_admm",
+    "D0": "f0_gap", "f0_minus_fstar": "f0_gap", "dF": "f0_gap", "X0": "x0_sq", "Q0": "x0_spread",
+    "Xi0": "x0_spread",
+}  # fmt: skip
+"""Letters of the papers for which the glossary has a name of its own."""
+
+
+def __getattr__(name: str) -> sp.Symbol:
+    if name in GLOSSARY:
+        return GLOSSARY[name].symbol
+    raise AttributeError(f"the glossary has no symbol {name!r}")
+
+
+__all__ = ["GLOSSARY", "LETTERS", "NEUTRAL", "Quantity"]

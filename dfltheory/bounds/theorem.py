@@ -1,0 +1,204 @@
+"""A theorem as data: left-hand side, bound in named terms, conditions, schedule, source; and its numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+import sympy as sp
+
+from dfltheory.bounds.evaluate import Evaluator, ScalarFunction, Where
+from dfltheory.bounds.symbols import GLOSSARY, GRADIENT_SQ
+from dfltheory.bounds.units import Expr, Unit
+from dfltheory.errors import InputError
+
+Kind = Literal["theorem", "corollary", "lemma", "equation", "definition", "rate"]
+Number = float | np.ndarray
+_T = GLOSSARY["T"].symbol
+
+
+@dataclass(frozen=True)
+class LeftSide:
+    """What a statement bounds.
+
+    ``measure`` names the quantity (``grad_norm_sq``: E||grad f||^2 at the mean model; ``grad_norm_sq_w``: at
+    DFedADMM's auxiliary sequence; ``two_block``: the two blocks' gradients of DFedMDC at V^t;
+    ``two_block_next``: at V^{t+1}; others belong to lemmas). ``aggregate`` over rounds ``first .. last``
+    (functions of T); ``start`` is the round whose model defines ``f0_gap``; ``unit`` how it scales.
+    """
+
+    measure: str
+    latex: str
+    aggregate: Literal["min", "mean", "each"] = "each"
+    first: Expr = sp.S.Zero
+    last: Expr = _T - 1
+    start: int = 0
+    unit: Unit = GRADIENT_SQ
+    averaging: str = ""
+
+    def rounds(self, T: int) -> range:
+        """The rounds over which the left-hand side runs at horizon T."""
+        horizon = {_T: int(T)}
+        return range(int(self.first.subs(horizon)), int(self.last.subs(horizon)) + 1)
+
+
+@dataclass(frozen=True)
+class Condition:
+    """``left <= right`` (``left < right`` if strict), in glossary symbols; both sides have the same unit."""
+
+    name: str
+    left: Expr
+    right: Expr
+    strict: bool = False
+
+    @property
+    def relation(self) -> Expr:
+        """The inequality as a SymPy relation."""
+        return sp.Lt(self.left, self.right) if self.strict else sp.Le(self.left, self.right)
+
+    @property
+    def slack(self) -> Expr:
+        """right - left: non-negative where the condition holds."""
+        return self.right - self.left
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.left} {'<' if self.strict else '<='} {self.right}"
+
+
+@dataclass(frozen=True)
+class Definition:
+    """A quantity that a statement defines for itself; ``numeric`` evaluates it where the formula would
+    cancel (its arguments are the base symbols of ``expr`` in the order of ``takes``)."""
+
+    symbol: sp.Symbol
+    expr: Expr
+    latex: str
+    meaning: str = ""
+    takes: tuple[str, ...] = ()
+    numeric: ScalarFunction | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Theorem:
+    """One statement of one source in one variant.
+
+    Attributes
+    ----------
+    key, variant : ``dfedsam.theorem_4_5`` and ``printed`` (main text), ``appendix...`` (as derived there) or
+        ``corrected...`` (re-derived with proof)
+    kind : theorem, corollary, lemma, equation, definition or rate
+    title, source : for people; paper and number
+    lhs : what is bounded
+    parts : the named terms as written, in glossary symbols and the symbols of ``definitions``
+    definitions : the statement's own abbreviations, each in terms of earlier ones
+    conditions, assumptions : what it demands, as inequalities and in words
+    schedule : the choice of step sizes of its corollary, by glossary name
+    order : stated as O(.) only, so that ``evaluate`` gives the expression without its constant
+    of : for a corollary or rate, the key of the statement that it is drawn from
+    """
+
+    key: str
+    variant: str
+    kind: Kind
+    title: str
+    source: str
+    lhs: LeftSide
+    parts: Mapping[str, Expr]
+    definitions: tuple[Definition, ...] = ()
+    conditions: tuple[Condition, ...] = ()
+    assumptions: tuple[str, ...] = ()
+    schedule: Mapping[str, Expr] = field(default_factory=dict)
+    order: bool = False
+    of: str | None = None
+    remark: str = ""
+
+    # -- symbolic ---------------------------------------------------------------------------------
+
+    def expand(self, expr: Expr) -> Expr:
+        """``expr`` with every definition replaced, in glossary symbols alone."""
+        return expr.xreplace(self._expanded)
+
+    @cached_property
+    def _expanded(self) -> dict[Expr, Expr]:
+        known: dict[Expr, Expr] = {}
+        for definition in self.definitions:
+            known[definition.symbol] = definition.expr.xreplace(known)
+        return known
+
+    @cached_property
+    def terms(self) -> dict[str, Expr]:
+        """The named terms in glossary symbols; they sum to ``bound``."""
+        return {name: self.expand(part) for name, part in self.parts.items()}
+
+    @cached_property
+    def bound(self) -> Expr:
+        """The right-hand side in glossary symbols."""
+        return sp.Add(*self.terms.values())
+
+    @cached_property
+    def symbols(self) -> dict[str, sp.Symbol]:
+        """Every glossary symbol of the bound and the conditions, by name, in the glossary's order."""
+        expressions = [*self.terms.values(), *(self.expand(c.slack) for c in self.conditions)]
+        names = {s.name for e in expressions for s in e.free_symbols}
+        return {name: GLOSSARY[name].symbol for name in GLOSSARY if name in names}
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """Names of the glossary that ``evaluate`` must be given."""
+        return tuple(self.symbols)
+
+    def derivative(self, name: str) -> Expr:
+        """d bound / d ``name``, in glossary symbols."""
+        if name not in self.symbols:
+            raise InputError(f"{self} does not depend on {name!r}; it depends on {', '.join(self.needs)}")
+        return sp.diff(self.bound, self.symbols[name])
+
+    def latex(self) -> str:
+        """The statement in LaTeX: inequality, then the definitions that it uses, for an ``aligned`` body."""
+        from dfltheory.bounds.display import theorem_latex
+
+        return theorem_latex(self)
+
+    # -- numeric ----------------------------------------------------------------------------------
+
+    @cached_property
+    def _evaluator(self) -> Evaluator:
+        return Evaluator(self)
+
+    def evaluate(self, *, where: Where = "raise", **values: Any) -> Number:
+        """The bound at ``values`` (glossary names; numbers or arrays that broadcast together).
+
+        ``where="raise"`` refuses any point at which a condition fails, ``"nan"`` gives nan there,
+        ``"ignore"`` evaluates the formula regardless. Names of the glossary that this statement does not
+        use are ignored.
+
+        Returns a float for numbers, an array of the common shape for arrays.
+
+        Raises
+        ------
+        UnknownNameError, InputError
+            A name is not in the glossary; one is missing; a value is out of its range.
+        ConditionError
+            A condition fails: its name and the numbers of the first such point.
+        """
+        return self._evaluator.total(values, where)
+
+    def evaluate_terms(self, *, where: Where = "raise", **values: Any) -> dict[str, Number]:
+        """The named terms at ``values``; as ``evaluate``, which is their sum."""
+        return self._evaluator.by_term(values, where)
+
+    def check_conditions(self, **values: Any) -> list[tuple[Condition, Number, bool | np.ndarray]]:
+        """Each condition with its slack (right - left) and whether it holds, at ``values``."""
+        return self._evaluator.conditions(values)
+
+    def __str__(self) -> str:
+        return f"{self.key} ({self.variant})"
+
+    def __repr__(self) -> str:
+        return f"<Theorem {self.key} {self.variant}: {self.title}>"
+
+
+__all__ = ["Condition", "Definition", "Kind", "LeftSide", "Number", "Theorem"]

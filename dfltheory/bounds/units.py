@@ -1,0 +1,126 @@
+"""How quantities scale, and the scaling of an expression worked out from that of its symbols.
+
+Under f -> c f, x -> s x a quantity of unit c^a s^b is multiplied by c^a s^b. Problems with two blocks
+F(u, v) have two lengths: u -> s u and v -> r v. Every true statement keeps its form under such a change of
+units, so that a sum of terms with different units cannot be a bound of anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, TypeAlias
+
+import sympy as sp
+
+Expr: TypeAlias = Any
+"""A SymPy expression. SymPy types its own arithmetic too loosely for a checker, so nothing is claimed."""
+
+
+@dataclass(frozen=True)
+class Unit:
+    """c^f s^x r^v: the exponents of the objective's scale, of x's (or u's) and of v's."""
+
+    f: Fraction = Fraction(0)
+    x: Fraction = Fraction(0)
+    v: Fraction = Fraction(0)
+
+    def __mul__(self, other: Unit) -> Unit:
+        return Unit(self.f + other.f, self.x + other.x, self.v + other.v)
+
+    def __truediv__(self, other: Unit) -> Unit:
+        return Unit(self.f - other.f, self.x - other.x, self.v - other.v)
+
+    def __pow__(self, power: Fraction | int) -> Unit:
+        return Unit(self.f * power, self.x * power, self.v * power)
+
+    @property
+    def scales(self) -> tuple[tuple[str, Fraction], ...]:
+        return (("c", self.f), ("s", self.x), ("r", self.v))
+
+    def __str__(self) -> str:
+        parts = [name if e == 1 else f"{name}^{e}" for name, e in self.scales if e]
+        return " ".join(parts) or "1"
+
+
+def unit(f: int = 0, x: int = 0, v: int = 0) -> Unit:
+    """The unit c^f s^x r^v with whole exponents."""
+    return Unit(Fraction(f), Fraction(x), Fraction(v))
+
+
+ONE = unit()
+
+
+@dataclass(frozen=True)
+class Clash:
+    """A place where units cannot be right: the subexpression, and what was found there."""
+
+    where: Expr
+    what: str
+
+    def __str__(self) -> str:
+        return f"{self.what} in {self.where}"
+
+
+class Scaling:
+    """Works out units of expressions; clashes inside them are collected in ``clashes``, never raised.
+
+    ``units`` maps every symbol (by its name) to its :class:`Unit`.
+    """
+
+    def __init__(self, units: Mapping[str, Unit]):
+        self.units = units
+        self.clashes: list[Clash] = []
+
+    def of(self, expr: Expr) -> Unit:
+        """The unit of ``expr``. Of a sum whose terms disagree: the unit of its first term."""
+        if isinstance(expr, sp.Symbol):
+            return self.units[expr.name]
+        if expr.is_number:
+            return ONE
+        if isinstance(expr, sp.Mul):
+            product = ONE
+            for factor in expr.args:
+                product = product * self.of(factor)
+            return product
+        if isinstance(expr, sp.Pow):
+            return self._power(expr)
+        if isinstance(expr, (sp.Add, sp.Max, sp.Min)):
+            return self._sum(expr)
+        if isinstance(expr, sp.Abs):
+            return self.of(expr.args[0])
+        for argument in expr.args:  # exp, log, ...: pure numbers in, a pure number out
+            if self.of(argument) != ONE:
+                self.clashes.append(
+                    Clash(expr, f"{type(expr).__name__} of a quantity with unit {self.of(argument)}")
+                )
+        return ONE
+
+    def _power(self, expr: Expr) -> Unit:
+        base, exponent = self.of(expr.base), expr.exp
+        if self.of(exponent) != ONE:
+            self.clashes.append(Clash(expr, f"exponent with unit {self.of(exponent)}"))
+        if exponent.is_Rational:
+            return base ** Fraction(int(exponent.p), int(exponent.q))
+        if base != ONE:
+            self.clashes.append(Clash(expr, f"a quantity with unit {base} to the power {exponent}"))
+        return ONE
+
+    def _sum(self, expr: Expr) -> Unit:
+        found = [(self.of(term), term) for term in sorted(expr.args, key=sp.default_sort_key)]
+        first = found[0][0]
+        for other, term in found[1:]:
+            if other != first:
+                self.clashes.append(
+                    Clash(expr, f"{found[0][1]} has unit {first} but {term} has unit {other}")
+                )
+        return first
+
+
+def summands(expr: Expr) -> Iterator[Expr]:
+    """The terms of a sum; of anything else, itself."""
+    yield from expr.args if isinstance(expr, sp.Add) else (expr,)
+
+
+__all__ = ["Clash", "Expr", "ONE", "Scaling", "Unit", "summands", "unit"]

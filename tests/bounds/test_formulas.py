@@ -1,0 +1,89 @@
+"""Every formula of the registry against the same formula typed from the text in plain floats."""
+
+from __future__ import annotations
+
+import math
+import random
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dfltheory import bounds
+from tests.bounds.text import dfedsam
+from tests.bounds.text.points import point
+
+PAPERS = (dfedsam,)
+TERMS = {name: f for paper in PAPERS for name, f in paper.TERMS.items()}
+CONDITIONS = {name: f for paper in PAPERS for name, f in paper.CONDITIONS.items()}
+SCHEDULES = {name: f for paper in PAPERS for name, f in paper.SCHEDULES.items()}
+
+
+def named(items):
+    return [pytest.param(*name, id=".".join(name)) for name in sorted(items)]
+
+
+def test_every_statement_has_an_independent_twin():
+    assert set(TERMS) == {(t.key, t.variant) for t in bounds.statements()}
+
+
+@pytest.mark.parametrize(("key", "variant"), named(TERMS))
+@given(seed=st.integers(0, 2**32))
+def test_terms_agree_to_1e_12(key, variant, seed):
+    theorem = bounds.get(key, variant)
+    values = point(random.Random(seed), theorem.needs)
+    expected = TERMS[key, variant](**values)
+    found = theorem.evaluate_terms(where="ignore", **values)
+    assert set(found) == set(expected)
+    total = math.fsum(expected.values())
+    for name, value in expected.items():
+        assert found[name] == pytest.approx(value, rel=1e-12, abs=0), name
+    assert theorem.evaluate(where="ignore", **values) == pytest.approx(
+        total, rel=1e-12, abs=1e-13 * sum(map(abs, expected.values()))
+    )
+
+
+@pytest.mark.parametrize(("key", "variant"), named(TERMS))
+def test_arrays_give_what_numbers_give(key, variant):
+    theorem = bounds.get(key, variant)
+    rng = random.Random(1)
+    columns = [point(rng, theorem.needs) for _ in range(7)]
+    arrays = {name: np.array([c[name] for c in columns]) for name in theorem.needs}
+    together = np.broadcast_to(theorem.evaluate(where="ignore", **arrays), (7,))
+    alone = [theorem.evaluate(where="ignore", **c) for c in columns]
+    np.testing.assert_allclose(together, alone, rtol=1e-12)
+
+
+@pytest.mark.parametrize(("key", "variant"), named(TERMS))
+def test_conditions_agree(key, variant):
+    theorem = bounds.get(key, variant)
+    expected = CONDITIONS.get((key, variant), lambda **_: [])
+    for seed in range(8):
+        values = point(random.Random(seed), theorem.needs)
+        found = theorem.check_conditions(**values)
+        pairs = expected(**values)
+        assert len(found) == len(pairs)
+        for (condition, slack, ok), (left, right) in zip(found, pairs, strict=True):
+            assert slack == pytest.approx(right - left, rel=1e-11, abs=1e-12), condition
+            assert ok == (left < right if condition.strict else left <= right * (1 + 1e-14)), condition
+
+
+@pytest.mark.parametrize(("key", "variant"), named(SCHEDULES))
+def test_schedules_agree(key, variant):
+    theorem = bounds.get(key, variant)
+    names = {s.name for e in theorem.schedule.values() for s in e.free_symbols}
+    for seed in range(4):
+        values = point(random.Random(seed), names)
+        expected = SCHEDULES[key, variant](**{**values, **{n: 1.0 for n in ("rho0",) if n not in values}})
+        for name, expr in theorem.schedule.items():
+            assert float(expr.subs({s: values[s.name] for s in expr.free_symbols})) == pytest.approx(
+                expected[name], rel=1e-12
+            )
+
+
+def test_statements_without_conditions_or_schedule_in_the_text_have_none_in_the_registry():
+    for theorem in bounds.statements():
+        name = (theorem.key, theorem.variant)
+        assert bool(theorem.conditions) == (name in CONDITIONS), theorem
+        assert bool(theorem.schedule) == (name in SCHEDULES), theorem

@@ -1,0 +1,162 @@
+"""The form of a theorem: inputs, conditions, rounds, LaTeX, special cases."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import sympy as sp
+
+from dfltheory import bounds
+from dfltheory.bounds import symbols as s
+from dfltheory.errors import ConditionError, InputError, UnknownNameError
+
+POINT = {
+    "L": 1, "K": 5, "T": 1000, "Q": 1, "m": 16, "eta": 0.005, "rho": 0.01, "lam": 0.8, "sigma_l": 1,
+    "sigma_g": 1, "f0_gap": 1,
+}  # fmt: skip
+KEY = "dfedsam.theorem_4_5"
+
+
+def test_terms_sum_to_the_bound():
+    for theorem in bounds.statements():
+        assert sp.expand(theorem.bound - sum(theorem.terms.values())) == 0
+        assert {x.name for x in theorem.bound.free_symbols} <= set(theorem.needs)
+
+
+def test_names_of_terms():
+    for variant in ("printed", "appendix", "corrected"):
+        assert list(bounds.get(KEY, variant).terms) == [
+            "optimization",
+            "noise",
+            "drift",
+            "consensus",
+            "sharpness",
+        ]
+
+
+def test_rounds_that_the_left_side_runs_over():
+    printed, corrected = bounds.get(KEY).lhs, bounds.get(KEY, "corrected").lhs
+    assert (printed.aggregate, printed.rounds(10), printed.start) == ("min", range(1, 11), 1)
+    assert (corrected.aggregate, corrected.rounds(10), corrected.start) == ("mean", range(10), 0)
+
+
+def test_unknown_names_tell_the_nearest():
+    with pytest.raises(UnknownNameError, match=r"did you mean dfedsam\.theorem_4_5"):
+        bounds.get("dfedsam.theorem_45")
+    with pytest.raises(UnknownNameError, match="corrected"):
+        bounds.get(KEY, "correct")
+    with pytest.raises(UnknownNameError, match="did you mean sigma_l"):
+        bounds.get(KEY).evaluate(**POINT, sigmal=1)
+    with pytest.raises(UnknownNameError, match=r"lam$"):
+        bounds.get(KEY).evaluate(**POINT, psi=1)
+
+
+def test_missing_names_are_listed():
+    given = {k: v for k, v in POINT.items() if k not in ("L", "rho")}
+    with pytest.raises(InputError, match=r"missing: rho, L$"):
+        bounds.get(KEY).evaluate(**given)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("K", 0), ("K", 2.5), ("rho", -0.1), ("L", 0), ("lam", 1), ("lam", -0.1), ("T", np.nan),
+     ("sigma_l", np.inf), ("eta", 0), ("m", 0), ("L", "one"), ("f0_gap", -1), ("Q", [1, 2, 0])],
+)  # fmt: skip
+def test_values_out_of_range_are_refused_in_one_line(name, value):
+    with pytest.raises(InputError, match=f"^{name} = ") as caught:
+        bounds.get(KEY).evaluate(**{**POINT, name: value})
+    assert "\n" not in str(caught.value)
+
+
+def test_names_of_the_glossary_that_are_not_needed_are_ignored():
+    theorem = bounds.get(KEY)
+    assert theorem.evaluate(**POINT, B=3, chi=-1) == theorem.evaluate(**POINT)
+
+
+def test_a_failing_condition_is_named_with_its_numbers():
+    with pytest.raises(ConditionError, match=r"'eta <= 1/\(10 K L\)'.*= 25 > 1 \(K = 5, eta = 0.5, L = 1\)"):
+        bounds.get(KEY).evaluate(**{**POINT, "eta": 0.5})
+    with pytest.raises(ConditionError, match=r"at index \(2,\)"):
+        bounds.get(KEY).evaluate(**{**POINT, "eta": [0.001, 0.02, 0.021]})
+
+
+def test_a_condition_met_with_equality_holds_in_spite_of_rounding():
+    for K in range(1, 60):
+        for L in (0.1, 0.3, 0.7, 1.1, 3.3):
+            bounds.get(KEY).evaluate(**{**POINT, "K": K, "L": L, "eta": 1 / (10 * K * L)})
+
+
+def test_where():
+    theorem = bounds.get(KEY)
+    values = {**POINT, "eta": np.array([[0.001], [0.5]]), "T": np.array([10, 20, 30])}
+    grid = theorem.evaluate(where="nan", **values)
+    assert grid.shape == (2, 3)
+    assert np.isfinite(grid[0]).all()
+    assert np.isnan(grid[1]).all()
+    assert np.isfinite(theorem.evaluate(where="ignore", **values)).all()
+    with pytest.raises(InputError, match="where"):
+        theorem.evaluate(where="drop", **values)  # type: ignore[arg-type]
+
+
+def test_terms_of_a_grid_have_its_shape_and_sum_to_it():
+    theorem = bounds.get(KEY, "corrected")
+    values = {**POINT, "lam": np.linspace(0, 0.8, 4)[:, None], "m": np.array([2, 4])}
+    terms = theorem.evaluate_terms(**values)
+    assert {v.shape for v in terms.values()} == {(4, 2)}
+    np.testing.assert_allclose(sum(terms.values()), theorem.evaluate(**values), rtol=1e-14)
+
+
+def test_arrays_that_do_not_broadcast():
+    with pytest.raises(InputError, match=r"eta \(2,\).*lam \(3,\)"):
+        bounds.get(KEY).evaluate(**{**POINT, "eta": [0.01, 0.01], "lam": [0.1, 0.2, 0.3]})
+
+
+def test_without_sam_there_is_no_sharpness():
+    for variant in ("printed", "appendix", "corrected"):
+        assert bounds.get(KEY, variant).evaluate_terms(**{**POINT, "rho": 0})["sharpness"] == 0
+
+
+def test_d_psgd_on_a_complete_graph_has_neither_drift_nor_consensus_in_the_corrected_bound():
+    terms = bounds.get(KEY, "corrected").evaluate_terms(**{**POINT, "rho": 0, "lam": 0, "K": 1})
+    assert terms["drift"] == terms["consensus"] == 0
+    assert terms["optimization"] == pytest.approx(2.25 * 1 / (0.005 * 1000))
+
+
+def test_derivative_against_a_difference():
+    theorem = bounds.get(KEY, "corrected")
+    slope = theorem.derivative("lam").subs({x: POINT[x.name] for x in theorem.symbols.values()})
+    h = 1e-6
+    low, high = (theorem.evaluate(**{**POINT, "lam": 0.8 + d}) for d in (-h, h))
+    assert float(slope) == pytest.approx((high - low) / (2 * h), rel=1e-6)
+    with pytest.raises(InputError, match="does not depend on 'beta'"):
+        theorem.derivative("beta")
+
+
+def test_latex_is_balanced_and_drawn_by_mathtext():
+    from matplotlib.mathtext import MathTextParser
+
+    from dfltheory.bounds.display import expression_latex
+
+    parser = MathTextParser("path")
+    for theorem in bounds.statements():
+        text = theorem.latex()
+        assert text.count("{") == text.count("}")
+        assert text.count(r"\left") == text.count(r"\right")
+        for expr in (*theorem.parts.values(), *(d.expr for d in theorem.definitions)):
+            parser.parse(f"${expression_latex(expr, theorem)}$")
+
+
+def test_importing_bounds_does_not_import_sympy_or_torch():
+    code = "import sys, dfltheory.bounds; assert not {'sympy', 'torch'} & set(sys.modules)"
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_every_quantity_is_told_apart_by_its_symbol():
+    assert len({q.symbol for q in bounds.GLOSSARY.values()}) == len(bounds.GLOSSARY)
+    assert s.L.is_positive
+    assert s.rho.is_nonnegative
+    with pytest.raises(AttributeError, match="gamma"):
+        _ = s.gamma
