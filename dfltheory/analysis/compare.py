@@ -1,0 +1,260 @@
+"""Is a bound held by what was measured?  A run and a theorem in, a verdict with a kind out.
+
+The kinds, in the order in which they are asked:
+
+``not applicable``
+    a condition or an assumption of the theorem fails at these constants, or a constant is not known;
+``violated``
+    the whole confidence interval of the left-hand side lies above the bound;
+``vacuous``
+    not violated, but the bound exceeds what is trivially known: ||grad f(x^0)||^2 <= 2 L (f(x^0) - f*) for
+    every L-smooth f, or B^2 where gradients are bounded by B;
+``holds``
+    the whole interval lies at or below the bound;
+``undecided``
+    the interval straddles the bound.
+
+The theorems bound expectations.  How they become intervals, and why "the minimum over rounds is large"
+needs every round while "it is small" needs one, is told in :mod:`dfltheory.analysis.statistics`.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dfltheory.analysis.statistics import Interval, mean_interval, min_interval
+from dfltheory.errors import ConditionError, InputError
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from dfltheory.bounds.theorem import Theorem
+    from dfltheory.training.history import History
+
+Kind = Literal["holds", "violated", "undecided", "vacuous", "not applicable"]
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What one run says of one variant of one theorem.
+
+    ``ratio`` = measured / bound, with its confidence interval ``ratio_ci``: below 1 the bound holds, and its
+    reciprocal is how loose the bound is.  ``reason`` says in one line why the kind is what it is, with the
+    numbers; ``estimated`` names the constants that were estimated rather than known: the verdict is then
+    about the theorem *at these estimates*.
+    """
+
+    kind: Kind
+    key: str
+    variant: str
+    reason: str
+    measured: Interval
+    bound: float
+    ratio: float
+    ratio_ci: tuple[float, float]
+    trivial: float
+    terms: dict[str, float] = field(default_factory=dict)
+    conditions: tuple[str, ...] = ()
+    estimated: tuple[str, ...] = ()
+    seeds: int = 0
+    rounds: int = 0
+    confidence: float = 0.95
+    _run: Any = field(default=None, repr=False, compare=False)
+    _theorem: Any = field(default=None, repr=False, compare=False)
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Measured left-hand side with its band, under (or over) the bound, as functions of the horizon."""
+        from dfltheory.analysis.plots import bound_versus_empirical
+
+        return bound_versus_empirical(self._run, [self._theorem], ax=ax, confidence=self.confidence)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain numbers and text, for JSON."""
+        names = ("kind", "key", "variant", "reason", "bound", "ratio", "ratio_ci", "trivial", "terms")
+        more = ("conditions", "estimated", "seeds", "rounds", "confidence")
+        values = {name: getattr(self, name) for name in names + more}
+        values["measured"] = self.measured.estimate
+        values["measured_ci"] = (self.measured.low, self.measured.high)
+        return values
+
+    def __str__(self) -> str:
+        at = f" (at estimated {', '.join(self.estimated)})" if self.estimated else ""
+        return f"{self.key} [{self.variant}]: {self.kind}{at}: {self.reason}"
+
+
+def compare(
+    run: History,
+    theorem: Theorem | str,
+    *,
+    variant: str = "printed",
+    confidence: float = 0.95,
+    **constants: float,
+) -> Verdict:
+    """Hold one run against one theorem.
+
+    Parameters
+    ----------
+    run : what :func:`dfltheory.train` returned, with as many seeds as the interval is wanted narrow
+    theorem : a Theorem, or its key (then ``variant`` picks which)
+    confidence : of the two-sided interval, in (0, 1)
+    constants : glossary names that replace or complete what the run knows, as in ``sigma_g=0.3``
+
+    Raises
+    ------
+    UnknownNameError for an unknown key or constant; InputError for values out of range.
+    """
+    from dfltheory import bounds
+
+    thm = bounds.get(theorem, variant=variant) if isinstance(theorem, str) else theorem
+    if not 0 < confidence < 1:
+        raise InputError(f"confidence = {confidence} must lie strictly between 0 and 1, as in 0.95")
+    values = known_values(run, thm) | constants
+    values.setdefault("T", run.rounds)
+    left = left_hand_side(run, thm, confidence)
+    common: dict[str, Any] = {
+        "key": thm.key,
+        "variant": thm.variant,
+        "seeds": run.grad_norm_sq.shape[0],
+        "rounds": run.rounds,
+        "confidence": confidence,
+        "_run": run,
+        "_theorem": thm,
+        "estimated": _estimated(run, thm, constants),
+    }
+    obstacle = _obstacle(run, thm, values)
+    if obstacle is not None:
+        common |= {"measured": left, "bound": math.nan, "trivial": math.nan}
+        return Verdict(
+            "not applicable", reason=obstacle, ratio=math.nan, ratio_ci=(math.nan, math.nan), **common
+        )
+
+    given = {name: values[name] for name in thm.needs}
+    gap = np.asarray(given.get("f0_gap", 0.0), dtype=float)
+    per_seed = np.asarray(thm.evaluate(**given), dtype=float)
+    bound = float(per_seed.mean())
+    if gap.ndim and run.grad_norm_sq.shape[0] > 1:
+        # The start is random too: every bound is affine in f0_gap, so E Y_t > E bound is a statement on the
+        # mean of Y_t - bound, seed by seed.
+        left = left_hand_side(run, thm, confidence, shift=per_seed - bound)
+    scalars = {name: (float(np.mean(v)) if np.ndim(v) else v) for name, v in given.items()}
+    terms = {name: float(v) for name, v in thm.evaluate_terms(**scalars).items()}
+    trivial = trivial_bound(values)
+    kind, reason = _judge(left, bound, trivial, confidence)
+    ratio = left / bound if bound > 0 else Interval(math.inf, math.inf, math.inf)
+    conditions = tuple(str(condition) for condition, *_ in thm.check_conditions(**scalars))
+    common |= {"measured": left, "bound": bound, "trivial": trivial, "terms": terms, "conditions": conditions}
+    return Verdict(kind, reason=reason, ratio=ratio.estimate, ratio_ci=(ratio.low, ratio.high), **common)
+
+
+def left_hand_side(
+    run: History, thm: Theorem, confidence: float, shift: NDArray[np.float64] | None = None
+) -> Interval:
+    """The theorem's left-hand side, measured over its own rounds, with an interval over seeds."""
+    samples = rounds_of(run, thm)
+    if shift is not None:
+        samples = samples - shift[:, None]
+    interval = min_interval if thm.lhs.aggregate == "min" else mean_interval
+    result = interval(samples, confidence)
+    if samples.shape[0] == 1 and run.deterministic:
+        return Interval(result.estimate, result.estimate, result.estimate)
+    return result
+
+
+def rounds_of(run: History, thm: Theorem) -> NDArray[np.float64]:
+    """The measure that the theorem bounds, (seeds, rounds that it speaks of)."""
+    lhs = thm.lhs
+    data = run.measure(lhs.measure)
+    first, last = lhs.first, lhs.last_at(run.rounds)
+    if last >= data.shape[1]:  # a run that stopped early because it diverged
+        data = np.pad(data, ((0, 0), (0, last + 1 - data.shape[1])), constant_values=np.inf)
+    return data[:, first : last + 1]
+
+
+def known_values(run: History, thm: Theorem) -> dict[str, Any]:
+    """What the run knows under the glossary's names, with f0_gap at the round where the theorem starts."""
+    values = dict(run.values())
+    if thm.lhs.start and values.get("f0_gap") is not None and run.constants.f_star is not None:
+        values["f0_gap"] = run.loss[:, thm.lhs.start] - run.constants.f_star
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def trivial_bound(values: dict[str, Any]) -> float:
+    """What every L-smooth f (with gradients bounded by B) satisfies at its start, whatever the algorithm."""
+    known = [math.inf]
+    if "L" in values and "f0_gap" in values:
+        known.append(2 * values["L"] * float(np.mean(values["f0_gap"])))
+    if "B" in values and math.isfinite(values["B"]):
+        known.append(values["B"] ** 2)
+    return min(known)
+
+
+def _obstacle(run: History, thm: Theorem, values: dict[str, Any]) -> str | None:
+    """Why the theorem says nothing of this run, or None."""
+    foreign = not_spoken_of(run.algorithm, thm)
+    if foreign is not None:
+        return foreign
+    missing = [n for n in sorted(thm.needs) if n not in values or not np.all(np.isfinite(values[n]))]
+    if missing:
+        return f"{', '.join(missing)} not known (or not finite) for this problem: give {missing[0]}=..."
+    scalars = {n: float(np.mean(values[n])) if np.ndim(values[n]) else values[n] for n in thm.needs}
+    try:
+        checked = thm.check_conditions(**scalars)
+    except ConditionError as failed:
+        return str(failed)
+    failing = [f"{condition} fails (slack {slack:.3g})" for condition, slack, ok in checked if not ok]
+    return "; ".join(failing) or None
+
+
+SPEAKS_OF = {
+    "dfedsam": ("DFedSAM", "DFedAvg", "DPSGD"),
+    "dfedadmm": ("DFedADMM", "DFedADMMSAM"),
+    "dfedsgpsm": ("DFedSGPSM", "DFedSGPM", "OSGP", "SGP"),
+    "dfedmdc": ("DFedMDC", "DFedSMDC"),
+}
+"""Paper (the first word of a key) -> the algorithms that its theorems cover, special cases included."""
+
+
+def not_spoken_of(algorithm: Any, thm: Theorem) -> str | None:
+    """Why the theorem is not about this algorithm as it was run, or None."""
+    name, paper = type(algorithm).__name__, thm.key.split(".")[0]
+    if name not in SPEAKS_OF[paper]:
+        return f"it speaks of {', '.join(SPEAKS_OF[paper])}, and this run is {name}"
+    if getattr(algorithm, "order", "adapt-then-combine") != "adapt-then-combine":
+        return (
+            f"it speaks of x <- W(x - eta g) (order = adapt-then-combine), and this run has {algorithm.order}"
+        )
+    if algorithm.decay != 1.0 or algorithm.weight_decay != 0.0:
+        return "it speaks of a constant step size without weight decay, and this run has one of the two"
+    return None
+
+
+def _estimated(run: History, thm: Theorem, given: dict[str, float]) -> tuple[str, ...]:
+    sources = (run.constants, run.network)
+    names = {n for s in sources for n in s.standing if s.standing_of(n) == "estimate"}
+    if "f_star" in names:
+        names.add("f0_gap")
+    return tuple(sorted(n for n in names & set(thm.needs) if n not in given))
+
+
+def _judge(left: Interval, bound: float, trivial: float, confidence: float) -> tuple[Kind, str]:
+    interval = f"[{left.low:.3g}, {left.high:.3g}]"
+    percent = f"{100 * confidence:g} %"
+    if left.low > bound:
+        return (
+            "violated",
+            f"measured {left.estimate:.3g} {interval} ({percent}) exceeds the bound {bound:.3g}",
+        )
+    if bound >= trivial:
+        return "vacuous", f"the bound {bound:.3g} is above {trivial:.3g}, which is known without any theorem"
+    if left.high <= bound:
+        return "holds", f"measured {left.estimate:.3g} {interval} ({percent}) is within the bound {bound:.3g}"
+    more = "more seeds narrow it" if math.isfinite(left.high) else "one seed has no interval: use seeds >= 2"
+    return "undecided", f"the interval {interval} ({percent}) straddles the bound {bound:.3g}: {more}"
+
+
+__all__ = ["Verdict", "compare", "known_values", "left_hand_side", "rounds_of", "trivial_bound"]

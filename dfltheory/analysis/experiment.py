@@ -1,0 +1,249 @@
+"""Runs held against theorems: cases in; verdicts, tidy tables, figures and a report out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass, field, is_dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dfltheory.analysis.compare import Verdict, compare
+from dfltheory.errors import InputError
+from dfltheory.files import replacing, write_json, write_text
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from dfltheory.tasks.task import Task
+    from dfltheory.training.history import History
+
+VARIANTS = ("printed", "appendix", "corrected")
+
+
+@dataclass(frozen=True)
+class Case:
+    """One run, and the theorem that it is held against in each of ``variants``.
+
+    ``group`` gathers the cases of one figure, in which the case is the panel at (``row``, ``column``).
+    """
+
+    group: str
+    row: str
+    column: str
+    task: Task
+    algorithm: Any
+    topology: Any
+    rounds: int
+    seeds: int
+    key: str
+    variants: tuple[str, ...] = VARIANTS
+    seed: int = 0
+    evaluate_every: int | None = None
+    note: str = ""
+
+    @property
+    def label(self) -> str:
+        return ", ".join(part for part in (self.group, self.column, self.row) if part)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A case with its run and what the run says of each variant."""
+
+    case: Case
+    run: History
+    verdicts: tuple[Verdict, ...]
+
+
+def perform(case: Case, confidence: float = 0.95, progress: bool = False) -> Outcome:
+    """Run the case and hold it against its theorems."""
+    from dfltheory.training.loop import train
+
+    options = {} if case.evaluate_every is None else {"evaluate_every": case.evaluate_every}
+    run = train(
+        case.algorithm,
+        case.task,
+        case.topology,
+        rounds=case.rounds,
+        seeds=case.seeds,
+        seed=case.seed,
+        progress=progress,
+        **options,
+    )
+    found = tuple(compare(run, case.key, variant=v, confidence=confidence) for v in case.variants)
+    return Outcome(case, run, found)
+
+
+def perform_all(cases: Sequence[Case], *, confidence: float = 0.95, progress: bool = False) -> list[Outcome]:
+    """Every case in turn; ``progress`` shows on stderr which one runs and how long it may take."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (MofNCompleteColumn(), BarColumn(), TimeRemainingColumn(), TextColumn("{task.description}"))
+    outcomes = []
+    with Progress(*columns, console=Console(stderr=True), transient=True, disable=not progress) as bar:
+        shown = bar.add_task("", total=len(cases))
+        for case in cases:
+            bar.update(shown, description=case.label)
+            outcomes.append(perform(case, confidence))
+            bar.advance(shown)
+    return outcomes
+
+
+def scheduled_cases(
+    key: str,
+    *,
+    task: Task | str,
+    topologies: Sequence[str],
+    Q: Sequence[int],
+    K: int,
+    rounds: int,
+    seeds: int,
+    seed: int = 0,
+    rho0: float = 1.0,
+    variants: Sequence[str] | None = None,
+    task_options: dict[str, Any] | None = None,
+    group: str | None = None,
+    note: str = "",
+) -> list[Case]:
+    """A case for each topology and each Q, with the step sizes of the theorem's own corollary.
+
+    The schedule is the theorem's data, as eta = 1/(L sqrt(K T)) and rho = rho0/sqrt(T) in the corollaries of
+    Theorem 4.5; L is the task's constant and T = ``rounds``.
+    """
+    from dfltheory import bounds, graphs, tasks
+
+    problem = tasks.get(task, **(task_options or {})) if isinstance(task, str) else task
+    chosen = tuple(variants or [v for v in VARIANTS if v in bounds.variants(key)])
+    theorem = bounds.get(key, variant=chosen[0])
+    make = _algorithm_of(key)
+    known = problem.constants.known() | {"K": K, "T": rounds, "rho0": rho0}
+    step_sizes = {name: _at(expression, known, key) for name, expression in theorem.schedule.items()}
+    return [
+        Case(
+            group=group or f"{problem.name}, {key}",
+            row=f"Q = {gossip}",
+            column=name,
+            task=problem,
+            algorithm=make(K=K, Q=gossip, **step_sizes),
+            topology=graphs.metropolis(graphs.make(name, problem.m)),
+            rounds=rounds,
+            seeds=seeds,
+            key=key,
+            variants=chosen,
+            seed=seed,
+            note=note,
+        )
+        for gossip in Q
+        for name in topologies
+    ]
+
+
+def _algorithm_of(key: str) -> Callable[..., Any]:
+    """The algorithm that the theorem is about: the one of its paper's name."""
+    from dfltheory import algorithms
+
+    return algorithms.get(key.split(".")[0])
+
+
+def _at(expression: Any, known: dict[str, float], key: str) -> float:
+    missing = sorted({s.name for s in expression.free_symbols} - set(known))
+    if missing:
+        raise InputError(
+            f"the schedule of {key} needs {', '.join(missing)}, not known for this task: give it"
+        )
+    return float(expression.subs({s: known[s.name] for s in expression.free_symbols}))
+
+
+@dataclass(frozen=True)
+class Study:
+    """Outcomes with what a reader must know of them: the title, and what was not tested."""
+
+    title: str
+    outcomes: Sequence[Outcome]
+    not_tested: Sequence[str] = ()
+    command: str = ""
+    versions: dict[str, str] = field(default_factory=lambda: installed_versions())
+
+    @property
+    def verdicts(self) -> list[tuple[Case, Verdict]]:
+        return [(outcome.case, verdict) for outcome in self.outcomes for verdict in outcome.verdicts]
+
+    def frame(self) -> pd.DataFrame:
+        """All histories in one tidy table: a row for each case, seed and round."""
+        import pandas as pd
+
+        parts = []
+        for outcome in self.outcomes:
+            case = outcome.case
+            columns = {"group": case.group, "column": case.column, "row": case.row}
+            parts.append(outcome.run.to_frame().assign(**columns))
+        return pd.concat(parts, ignore_index=True)
+
+    def save(self, folder: str | Path) -> Path:
+        """Write config.json, history.parquet, verdicts.json, figures, report.html; returns the last.
+
+        Each file is written atomically, the report last: a folder with a report is complete.
+        """
+        from dfltheory.analysis.report import render
+
+        out = Path(folder)
+        out.mkdir(parents=True, exist_ok=True)
+        write_json(out / "config.json", self.config())
+        documents = [{"case": case.label, "note": case.note} | v.to_dict() for case, v in self.verdicts]
+        write_json(out / "verdicts.json", documents)
+        with replacing(out / "history.parquet") as temporary:
+            self.frame().to_parquet(temporary, index=False)
+        figures = self.draw(out)
+        write_text(out / "report.html", render(self, figures))
+        return out / "report.html"
+
+    def draw(self, folder: Path) -> dict[str, Path]:
+        """One figure for each group, as PNG and PDF; returns the PNG of each group."""
+        from dfltheory.analysis import plots
+
+        made = {}
+        for group in dict.fromkeys(o.case.group for o in self.outcomes):
+            figure = plots.panels([o for o in self.outcomes if o.case.group == group])
+            name = "".join(c if c.isalnum() else "-" for c in group.lower()).strip("-")
+            made[group] = plots.save(figure, folder, name)[0]
+        return made
+
+    def config(self) -> dict[str, Any]:
+        """What is needed to run the same again."""
+        return {
+            "title": self.title,
+            "command": self.command,
+            "versions": self.versions,
+            "cases": [_describe(outcome) for outcome in self.outcomes],
+        }
+
+
+def _describe(outcome: Outcome) -> dict[str, Any]:
+    case, run = outcome.case, outcome.run
+    algorithm = asdict(case.algorithm) if is_dataclass(case.algorithm) else {}  # type: ignore[arg-type]
+    return {
+        "case": case.label,
+        "task": {"name": case.task.name, "m": case.task.m, "d": case.task.d},
+        "algorithm": {"name": type(case.algorithm).__name__} | algorithm,
+        "rounds": case.rounds,
+        "seeds": case.seeds,
+        "seed": case.seed,
+        "constants": run.constants.known(),
+        "standing": dict(run.constants.standing),
+        "network": run.network.known(),
+        "theorem": case.key,
+        "variants": case.variants,
+    }
+
+
+def installed_versions(
+    names: Iterable[str] = ("dfltheory", "torch", "numpy", "scipy", "sympy"),
+) -> dict[str, str]:
+    """The versions of the packages that the figures depend on."""
+    from importlib.metadata import version
+
+    return {name: version(name) for name in names}
+
+
+__all__ = ["VARIANTS", "Case", "Outcome", "Study", "installed_versions", "perform", "perform_all"]

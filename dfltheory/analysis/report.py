@@ -1,0 +1,112 @@
+"""One self-contained HTML page: what was tested, under which constants, what holds, what was not tested."""
+
+from __future__ import annotations
+
+import base64
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dfltheory.analysis.compare import Verdict
+
+if TYPE_CHECKING:
+    from dfltheory.analysis.experiment import Outcome, Study
+
+# one mark for each kind, so that the page can be read in black and white
+MARKS = {"holds": "✓", "violated": "✗", "undecided": "?", "vacuous": "○", "not applicable": "–"}
+
+MEANINGS = {
+    "holds": "the whole confidence interval of the measured left-hand side is at or below the bound",
+    "violated": "the whole confidence interval is above the bound, and every condition is met",
+    "undecided": "the confidence interval straddles the bound",
+    "vacuous": "not violated, but the bound exceeds what is known without the theorem",
+    "not applicable": "a condition or an assumption fails at these constants, so the theorem claims nothing",
+}
+
+
+def render(study: Study, figures: Mapping[str, Path]) -> str:
+    """The page as text; figures are embedded, nothing is loaded from anywhere."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    environment = Environment(
+        loader=PackageLoader("dfltheory.analysis"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+    )
+    environment.filters["number"] = number
+    page = environment.get_template("report.html.j2")
+    groups = [_group(study, name, figure) for name, figure in figures.items()]
+    counts = Counter(verdict.kind for _, verdict in study.verdicts)
+    return page.render(study=study, groups=groups, counts=counts, marks=MARKS, meanings=MEANINGS)
+
+
+def _group(study: Study, name: str, figure: Path) -> dict[str, Any]:
+    outcomes = [outcome for outcome in study.outcomes if outcome.case.group == name]
+    image = base64.b64encode(figure.read_bytes()).decode("ascii")
+    return {
+        "name": name,
+        "image": image,
+        "alt": f"Bound against measurement for {name}: {len(outcomes)} panels",
+        "outcomes": outcomes,
+        "constants": _constants(outcomes[0]),
+        "notes": list(dict.fromkeys(o.case.note for o in outcomes if o.case.note)),
+    }
+
+
+def _constants(outcome: Outcome) -> list[tuple[str, str, str]]:
+    known = outcome.run.constants
+    rows = [(name, number(value), known.standing_of(name)) for name, value in known.known().items()]
+    gap = outcome.run.values().get("f0_gap")
+    if gap is not None:
+        rows.append(("f0_gap", number(gap), known.standing_of("f_star")))
+    return rows
+
+
+def number(value: float | None) -> str:
+    """Three significant digits; a dash where there is none."""
+    return "–" if value is None or value != value else f"{value:.3g}"
+
+
+def table(study: Study) -> Any:
+    """The verdicts as a rich table: claim, case, verdict, measured, bound, ratio with its interval."""
+    from rich.table import Table
+
+    colours = {"holds": "green", "violated": "bold red", "vacuous": "yellow", "undecided": "yellow"}
+    made = Table(title=study.title, title_justify="left", header_style="bold")
+    for heading in ("theorem", "variant", "case", "verdict"):
+        made.add_column(heading, overflow="fold")
+    for heading in ("measured", "bound", "measured / bound"):
+        made.add_column(heading, justify="right", no_wrap=True)
+    for case, v in study.verdicts:
+        kind = f"[{colours.get(v.kind, 'dim')}]{MARKS[v.kind]} {v.kind}[/]"
+        made.add_row(
+            v.key, v.variant, case.label, kind, number(v.measured.estimate), number(v.bound), ratio_text(v)
+        )
+    return made
+
+
+def print_study(study: Study) -> None:
+    """The table of verdicts on the terminal, then what was not tested."""
+    from rich.console import Console
+
+    # A pipe has no width of its own; 80 columns would fold every cell.
+    console = Console(highlight=False)
+    if not console.is_terminal:
+        console = Console(highlight=False, width=150)
+    console.print(table(study))
+    console.print("not tested:")
+    for line in study.not_tested:
+        console.print(f"  - {line}", markup=False)
+
+
+def ratio_text(verdict: Verdict) -> str:
+    """0.312 [0.30, 0.33]"""
+    if verdict.ratio != verdict.ratio:
+        return "–"
+    low, high = verdict.ratio_ci
+    return f"{verdict.ratio:.3g} [{low:.2g}, {high:.2g}]"
+
+
+__all__ = ["MARKS", "MEANINGS", "number", "print_study", "ratio_text", "render", "table"]
