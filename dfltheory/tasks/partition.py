@@ -1,0 +1,227 @@
+"""Dividing labelled examples over clients: IID, by Dirichlet label ratios, or few classes each.
+
+Every kind is seeded, ends after a bounded number of tries, gives each example to at most one client, and
+divides a test set so that each client's test labels follow its own training labels.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dfltheory.errors import InputError, UnknownNameError
+
+Kind = Literal["iid", "dirichlet", "dirichlet_by_class", "shards"]
+Indices = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Partition:
+    """Who holds which examples.
+
+    ``train``, ``test`` : for each client the sorted indices of its examples; ``counts``, ``test_counts``
+    (m, classes) : how many of each label; ``kind`` : how it was drawn.
+    """
+
+    kind: Kind
+    train: tuple[Indices, ...]
+    test: tuple[Indices, ...]
+    counts: NDArray[np.int64]
+    test_counts: NDArray[np.int64]
+
+    @property
+    def m(self) -> int:
+        return len(self.train)
+
+    def statistics(self) -> dict[str, float]:
+        """Sizes, labels per client, and how far the clients' label distributions are from the whole one.
+
+        ``label_distance`` is the mean over clients of the total variation distance, 0 (all alike) to 1.
+        """
+        sizes = self.counts.sum(1)
+        ratios = self.counts / sizes[:, None]
+        whole = self.counts.sum(0) / sizes.sum()
+        return {
+            "clients": float(self.m),
+            "examples": float(sizes.sum()),
+            "smallest": float(sizes.min()),
+            "largest": float(sizes.max()),
+            "labels_per_client": float((self.counts > 0).sum(1).mean()),
+            "label_distance": float(np.abs(ratios - whole).sum(1).mean() / 2),
+        }
+
+
+def split(
+    labels: ArrayLike,
+    m: int,
+    kind: Kind = "iid",
+    *,
+    alpha: float = 0.3,
+    classes_per_client: int = 2,
+    minimum: int = 1,
+    tries: int = 100,
+    seed: int = 0,
+    test_labels: ArrayLike | None = None,
+) -> Partition:
+    """Divide examples with these labels over m clients.
+
+    kind
+        ``iid``: a random division into equal parts. ``dirichlet``: each client draws its label ratios from
+        Dir(alpha) and then an equal number of examples (the papers' way; Hsu et al. 2019); where a label
+        runs out, the client goes on with those that are left. ``dirichlet_by_class``: each label is divided
+        over the clients by ratios from Dir(alpha), so that sizes differ too (Yurochkin et al. 2019);
+        redrawn, at most ``tries`` times, until every client has ``minimum`` examples. ``shards``: each
+        client holds exactly ``classes_per_client`` labels (pathological partition; McMahan et al. 2017).
+    test_labels
+        The test set's; its examples of a label are divided in the proportions in which the training
+        examples of that label were. A client for which nothing remains gets one test example of its most
+        frequent label, which it then shares with another client.
+
+    Raises InputError where the division is impossible.
+    """
+    y = _labels(labels, "labels")
+    t = _labels(test_labels, "test labels") if test_labels is not None else np.zeros(0, np.int64)
+    if kind not in get_args(Kind):
+        raise UnknownNameError("partition", kind, set(get_args(Kind)))
+    if m < 1:
+        raise InputError(f"a partition needs m >= 1 clients, not {m}")
+    if minimum < 1 or minimum * m > len(y):
+        raise InputError(
+            f"{len(y)} examples cannot give {m} clients at least {minimum} each: take fewer clients"
+        )
+    if not 0 < alpha < np.inf:
+        raise InputError(f"alpha = {alpha} of the Dirichlet distribution must be > 0")
+    C = 1 + max(int(y.max()), int(t.max()) if len(t) else 0)
+    rng = np.random.default_rng(np.random.SeedSequence([seed, m]))
+    if kind == "iid":
+        train = tuple(np.sort(part) for part in np.array_split(rng.permutation(len(y)), m))
+    elif kind == "dirichlet":
+        train = _by_ratios(y, m, C, alpha, rng)
+    elif kind == "dirichlet_by_class":
+        train = _by_class(y, m, C, alpha, minimum, tries, rng)
+    else:
+        train = _few_classes(y, m, C, classes_per_client, rng)
+    counts = _count(y, train, C)
+    if counts.sum(1).min() < minimum:
+        i = int(counts.sum(1).argmin())
+        raise InputError(
+            f"client {i} gets {counts.sum(1)[i]} examples, fewer than the minimum of {minimum}: take fewer "
+            "clients or more classes per client"
+        )
+    test = _follow(t, counts, rng) if len(t) else tuple(np.zeros(0, np.int64) for _ in range(m))
+    return Partition(kind, train, test, counts, _count(t, test, C))
+
+
+def _labels(labels: ArrayLike, name: str) -> Indices:
+    y = np.asarray(labels)
+    if y.ndim != 1 or len(y) == 0 or not np.issubdtype(y.dtype, np.integer) or y.min() < 0:
+        raise InputError(f"{name} must be a list of whole numbers >= 0, one for each example")
+    return y.astype(np.int64)
+
+
+def _count(y: Indices, parts: tuple[Indices, ...], C: int) -> NDArray[np.int64]:
+    return np.stack([np.bincount(y[part], minlength=C) for part in parts])
+
+
+def _pools(y: Indices, C: int, rng: np.random.Generator) -> list[Indices]:
+    """The shuffled examples of each label."""
+    return [rng.permutation(np.flatnonzero(y == c)) for c in range(C)]
+
+
+def _deal(pools: list[Indices], counts: NDArray[np.int64]) -> tuple[Indices, ...]:
+    """counts[i, c] examples of label c to client i, none to two clients."""
+    ends = counts.cumsum(0)
+    starts = ends - counts
+    return tuple(
+        np.sort(np.concatenate([pool[starts[i, c] : ends[i, c]] for c, pool in enumerate(pools)]))
+        for i in range(len(counts))
+    )
+
+
+def _by_ratios(y: Indices, m: int, C: int, alpha: float, rng: np.random.Generator) -> tuple[Indices, ...]:
+    left = np.bincount(y, minlength=C)
+    present = left > 0
+    ratios = np.zeros((m, C))
+    ratios[:, present] = rng.dirichlet(np.full(int(present.sum()), alpha), size=m)
+    sizes = np.array([len(part) for part in np.array_split(y, m)])
+    counts = np.zeros((m, C), dtype=np.int64)
+    for i in rng.permutation(m):
+        while (missing := int(sizes[i] - counts[i].sum())) > 0:  # each turn ends it or uses a label up
+            weight = np.where(left > 0, ratios[i], 0.0)
+            if not weight.sum() > 0:
+                weight = left.astype(float)
+            take = np.minimum(rng.multinomial(missing, weight / weight.sum()), left)
+            counts[i] += take
+            left = left - take
+    return _deal(_pools(y, C, rng), counts)
+
+
+def _by_class(
+    y: Indices, m: int, C: int, alpha: float, minimum: int, tries: int, rng: np.random.Generator
+) -> tuple[Indices, ...]:
+    totals, best = np.bincount(y, minlength=C), 0
+    for _ in range(tries):
+        shares = rng.dirichlet(np.full(m, alpha), size=C)
+        ends = np.floor(shares.cumsum(1) * totals[:, None] + 0.5).astype(np.int64)
+        ends[:, -1] = totals
+        counts = np.diff(ends, prepend=0, axis=1).T
+        best = max(best, int(counts.sum(1).min()))
+        if best >= minimum:
+            return _deal(_pools(y, C, rng), counts)
+    raise InputError(
+        f"in {tries} draws from Dir({alpha:g}) the smallest of {m} clients never got more than {best} "
+        f"examples (minimum {minimum}): raise alpha, take fewer clients, or kind = 'dirichlet'"
+    )
+
+
+def _few_classes(y: Indices, m: int, C: int, c: int, rng: np.random.Generator) -> tuple[Indices, ...]:
+    totals = np.bincount(y, minlength=C)
+    present = np.flatnonzero(totals)
+    if not 1 <= c <= len(present):
+        raise InputError(
+            f"classes_per_client = {c} must lie between 1 and the {len(present)} labels there are"
+        )
+    if m * c < len(present):
+        raise InputError(
+            f"{m} clients with {c} labels each cannot hold all {len(present)} labels: take more of either"
+        )
+    slots = np.zeros(C, dtype=np.int64)  # how many clients hold a label: as equal as can be
+    slots[present] = m * c // len(present)
+    slots[rng.choice(present, m * c % len(present), replace=False)] += 1
+    holds, left = np.zeros((m, C), dtype=bool), slots.copy()
+    for i in range(m):  # the fullest labels first, which never gets stuck
+        holds[i, np.lexsort((rng.random(C), -left))[:c]] = True
+        left = left - holds[i]
+    counts = np.zeros((m, C), dtype=np.int64)
+    for k in present:
+        holders = rng.permutation(np.flatnonzero(holds[:, k]))
+        counts[holders, k] = [len(part) for part in np.array_split(np.empty(totals[k]), len(holders))]
+    return _deal(_pools(y, C, rng), counts)
+
+
+def _follow(t: Indices, counts: NDArray[np.int64], rng: np.random.Generator) -> tuple[Indices, ...]:
+    """Divide test examples in the proportions of ``counts``, every client's total within rounding too."""
+    m, C = counts.shape
+    totals = np.bincount(t, minlength=C)
+    wanted = totals * counts / np.maximum(counts.sum(0), 1)
+    given = np.floor(wanted).astype(np.int64)
+    behind = np.zeros(m)  # what rounding has kept from each client so far
+    for c in range(C):
+        behind += wanted[:, c] - given[:, c]
+        rest = round(float(wanted[:, c].sum())) - int(given[:, c].sum())
+        order = np.lexsort((rng.random(m), -np.where(counts[:, c] > 0, behind, -np.inf)))[:rest]
+        given[order, c] += 1
+        behind[order] -= 1
+    parts = list(_deal(_pools(t, C, rng), given))
+    for i in np.flatnonzero(given.sum(1) == 0):
+        for c in np.argsort(-counts[i], kind="stable"):
+            if counts[i, c] and totals[c]:
+                parts[i] = rng.choice(np.flatnonzero(t == c), 1)
+                break
+    return tuple(parts)
+
+
+__all__ = ["Kind", "Partition", "split"]

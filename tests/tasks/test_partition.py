@@ -1,0 +1,159 @@
+"""Partitions: nothing lost, nothing twice, the laws of each kind, and honest refusals."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dfltheory.errors import InputError, UnknownNameError
+from dfltheory.tasks.partition import split
+
+KINDS = ["iid", "dirichlet", "dirichlet_by_class", "shards"]
+
+
+def labels(n: int, classes: int, seed: int = 0) -> np.ndarray:
+    return np.random.default_rng(seed).permutation(np.arange(n) % classes)
+
+
+@given(
+    kind=st.sampled_from(KINDS),
+    m=st.integers(1, 12),
+    classes=st.integers(2, 7),
+    seed=st.integers(0, 10**6),
+    alpha=st.sampled_from([0.01, 0.3, 5.0]),
+)
+def test_every_example_has_one_client_and_counts_tell_the_truth(kind, m, classes, seed, alpha):
+    y, t = labels(40 * m, classes, seed), labels(15 * m, classes, seed + 1)
+    c = max(2, -(-classes // m))
+    alpha = max(alpha, 1.0) if kind == "dirichlet_by_class" else alpha  # smaller: refused, tested below
+    parts = split(
+        y, m, kind, alpha=alpha, seed=seed, test_labels=t, classes_per_client=min(c, classes), tries=10_000
+    )
+    assert np.array_equal(np.sort(np.concatenate(parts.train)), np.arange(len(y)))
+    for i in range(m):
+        np.testing.assert_array_equal(np.bincount(y[parts.train[i]], minlength=classes), parts.counts[i])
+        np.testing.assert_array_equal(np.bincount(t[parts.test[i]], minlength=classes), parts.test_counts[i])
+        assert parts.test_counts[i].sum() >= 1
+        assert not np.any(parts.test_counts[i][parts.counts[i] == 0]), "tested on a label never seen"
+    if kind in ("iid", "dirichlet"):
+        sizes = parts.counts.sum(1)
+        assert sizes.max() - sizes.min() <= 1
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_same_seed_same_partition_and_another_seed_another(kind):
+    y = labels(600, 10)
+    a, b, c = (split(y, 6, kind, seed=s) for s in (1, 1, 2))
+    assert all(np.array_equal(p, q) for p, q in zip(a.train, b.train, strict=True))
+    assert not all(np.array_equal(p, q) for p, q in zip(a.train, c.train, strict=True))
+
+
+@given(m=st.integers(1, 30), classes=st.integers(2, 10), c=st.integers(1, 10), seed=st.integers(0, 10**6))
+def test_shards_hold_exactly_c_labels_each_and_share_them_evenly(m, classes, c, seed):
+    c = min(c, classes)
+    if m * c < classes:
+        return
+    y = labels(60 * m * classes, classes, seed)
+    parts = split(y, m, "shards", classes_per_client=c, seed=seed)
+    assert ((parts.counts > 0).sum(1) == c).all()
+    holders = (parts.counts > 0).sum(0)
+    assert holders.max() - holders.min() <= 1
+    for k in range(classes):
+        held = parts.counts[:, k][parts.counts[:, k] > 0]
+        assert held.max() - held.min() <= 1
+
+
+@pytest.mark.parametrize("kind", ["dirichlet", "dirichlet_by_class"])
+def test_alpha_governs_how_far_the_clients_differ(kind):
+    y = labels(20_000, 10)
+    distance = [split(y, 20, kind, alpha=a, seed=3).statistics()["label_distance"] for a in (0.1, 1.0, 100.0)]
+    assert distance[0] > 0.6 > distance[1] > 0.2 > 0.1 > distance[2]
+    assert split(y, 20, "iid", seed=3).statistics()["label_distance"] < 0.06
+
+
+def test_dirichlet_ratios_have_the_moments_of_the_distribution():
+    alpha, classes, m = 0.5, 5, 400
+    y = labels(400 * 500, classes)
+    ratios = split(y, m, "dirichlet", alpha=alpha, seed=0).counts / 500
+    # Var of one coordinate of Dir(alpha 1_C): (1/C)(1 - 1/C) / (C alpha + 1); the few clients that meet
+    # used-up labels shrink it somewhat
+    variance = (1 / classes) * (1 - 1 / classes) / (classes * alpha + 1)
+    np.testing.assert_allclose(ratios.mean(0), 1 / classes, atol=0.01)
+    assert 0.85 * variance < ratios.var() < 1.05 * variance
+
+
+def test_class_shares_have_the_moments_of_the_distribution():
+    alpha, m = 2.0, 10
+    y = labels(10 * 200 * 40, 200)
+    shares = split(y, m, "dirichlet_by_class", alpha=alpha, seed=0).counts / 400
+    variance = (1 / m) * (1 - 1 / m) / (m * alpha + 1)
+    assert shares.var() == pytest.approx(variance, rel=0.1)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_test_labels_follow_the_training_labels_of_each_client(kind):
+    y, t = labels(50_000, 10), labels(10_000, 10, 1)
+    parts = split(y, 20, kind, alpha=0.3, seed=5, test_labels=t)
+    assert np.array_equal(np.sort(np.concatenate(parts.test)), np.arange(len(t)))
+    np.testing.assert_allclose(parts.test_counts, parts.counts * (10_000 / 50_000), atol=1.0)
+    np.testing.assert_allclose(parts.test_counts.sum(1), parts.counts.sum(1) / 5, atol=1.5)
+
+
+def test_tiny_test_sets_still_leave_every_client_something():
+    parts = split(labels(1000, 10), 100, "iid", seed=0, test_labels=labels(30, 10))
+    assert min(len(p) for p in parts.test) == 1
+
+
+def test_dirichlet_with_scarce_labels_ends():
+    y = np.array([0] * 990 + [1] * 10)
+    parts = split(y, 50, "dirichlet", alpha=0.01, seed=0)
+    assert parts.counts.sum() == 1000
+    assert (parts.counts.sum(1) == 20).all()
+
+
+def test_gaps_in_the_label_numbers_are_no_labels():
+    y = np.repeat([0, 3, 7], 30)
+    for kind in KINDS:
+        parts = split(y, 3, kind, alpha=1.0, seed=1, test_labels=y)
+        assert parts.counts.shape == (3, 8)
+        assert parts.counts[:, [1, 2, 4, 5, 6]].sum() == 0
+    assert ((split(y, 3, "shards", seed=1).counts > 0).sum(1) == 2).all()
+
+
+def test_statistics_of_a_known_partition():
+    parts = split(np.repeat([0, 1], 50), 2, "shards", classes_per_client=1, seed=0)
+    found = parts.statistics()
+    assert found == {
+        "clients": 2.0, "examples": 100.0, "smallest": 50.0, "largest": 50.0, "labels_per_client": 1.0,
+        "label_distance": 0.5,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"m": 0}, "m >= 1"),
+        ({"m": 101}, "100 examples cannot give 101 clients"),
+        ({"m": 10, "minimum": 11}, "at least 11"),
+        ({"m": 5, "kind": "shards", "classes_per_client": 11}, "between 1 and the 10"),
+        ({"m": 2, "kind": "shards", "classes_per_client": 2}, "cannot hold all 10"),
+        ({"m": 100, "kind": "shards", "classes_per_client": 2}, "fewer than the minimum"),
+        ({"m": 50, "kind": "dirichlet_by_class", "alpha": 0.01}, "100 draws"),
+        ({"m": 5, "kind": "dirichlet", "alpha": 0.0}, "alpha"),
+        ({"m": 5, "kind": "dirichlet", "alpha": float("nan")}, "alpha"),
+    ],
+)
+def test_impossible_partitions_get_one_clear_line(options, words):
+    with pytest.raises(InputError, match=words) as caught:
+        split(labels(100, 10), **options)
+    assert "\n" not in str(caught.value)
+
+
+def test_unknown_kinds_and_bad_labels():
+    with pytest.raises(UnknownNameError, match="did you mean dirichlet"):
+        split(labels(100, 10), 5, "dirchlet")
+    for bad in ([], [[1]], [0.5], [-1, 0]):
+        with pytest.raises(InputError, match="whole numbers"):
+            split(bad, 1)
