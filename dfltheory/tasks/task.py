@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import abc
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -22,6 +22,8 @@ class Task(abc.ABC):
     ----------
     m, d : clients and parameters of one client's model
     dtype, device : of every tensor that the task takes and gives
+    shared : coordinates of the shared block u of x = (u, v), an index of the last axis (slice or tensor of
+        positions); ``None`` where everything is shared
     """
 
     m: int
@@ -29,6 +31,7 @@ class Task(abc.ABC):
     dtype: torch.dtype
     device: torch.device
     name: str = "task"
+    shared: slice | Tensor | None = None
 
     @property
     @abc.abstractmethod
@@ -47,7 +50,26 @@ class Task(abc.ABC):
 
     @abc.abstractmethod
     def gradient(self, x: Tensor, batch: Any | None = None) -> Tensor:
-        """grad F_i(x_i; xi_i) at stacked models x (S, m, d); exact grad f_i(x_i) without a batch."""
+        """grad F_i(x_i; xi_i) at stacked models x (S, m, d); exact grad f_i(x_i) without a batch.
+
+        The tensor is new at every call, and the caller may overwrite it.
+        """
+
+    def stream(self, generators: Sequence[torch.Generator]) -> Callable[[], Any]:
+        """The minibatches of one round: each call is the next local step's.
+
+        Fresh draws here; a task that walks through reshuffled epochs overrides it.
+        """
+        return lambda: self.sample(generators)
+
+    def balanced_gradient(self, x: Tensor, batch: Any | None = None) -> Tensor:
+        """The gradient of the class-balanced risk, for Fed-RoD; the plain one where there are no classes."""
+        return self.gradient(x, batch)
+
+    @property
+    def blocks(self) -> tuple[slice, ...]:
+        """The parameter tensors (layers) as slices of the last axis."""
+        return (slice(0, self.d),)
 
     # -- what is measured ----------------------------------------------------------------------
 
@@ -69,6 +91,10 @@ class Task(abc.ABC):
 
     def accuracy(self, x: Tensor) -> Tensor | None:
         """Share of test examples that points x (S, d) classify rightly (S,); None where it has no sense."""
+        return None
+
+    def client_accuracy(self, x: Tensor) -> Tensor | None:
+        """Share of client i's own test examples that x_i classifies rightly: (S, m, d) -> (S, m), or None."""
         return None
 
     def _at_every_client(self, x: Tensor) -> Tensor:

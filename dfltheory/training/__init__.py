@@ -1,1 +1,6 @@
-"""training"""
+"""The one loop, what it measures, and what it leaves behind."""
+
+from dfltheory.training.history import History
+from dfltheory.training.loop import train
+
+__all__ = ["History", "train"]

@@ -1,0 +1,183 @@
+"""What an algorithm is: hyperparameters, a state, and a round ``communicate(local_update(state))``."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field, fields
+from typing import Any, ClassVar, Protocol
+
+import torch
+from torch import Tensor
+
+from dfltheory.errors import InputError
+
+
+class Oracle(Protocol):
+    """What a client may ask of its own data during one round: no other client, and not the network."""
+
+    t: int
+    """The round, 0, 1, ..."""
+    horizon: int
+    """The number of rounds that the run will have, for annealed schedules."""
+    shared: Any
+    """Coordinates of the shared block u of x = (u, v), an index of the last axis; ``None``: all of them."""
+    active: Tensor | None
+    """Clients that take part in this round (S, m, 1), bool; ``None``: all of them."""
+
+    @property
+    def blocks(self) -> tuple[slice, ...]:
+        """The parameter tensors (layers) as slices of the last axis."""
+        ...
+
+    def sample(self) -> Any:
+        """One fresh minibatch for every seed and client."""
+        ...
+
+    def __call__(self, y: Tensor, batch: Any) -> Tensor:
+        """grad F_i(y_i; xi_i) at stacked points y (S, m, d); the tensor is the caller's own to overwrite."""
+        ...
+
+    def balanced(self, y: Tensor, batch: Any) -> Tensor:
+        """The gradient of the class-balanced risk at y; the plain one where there are no classes."""
+        ...
+
+    def uniform(self, shape: tuple[int, ...]) -> Tensor:
+        """Numbers in [0, 1) for every seed: (S, *shape)."""
+        ...
+
+
+class Mix(Protocol):
+    """What the network does in one round: every call in one round uses the same matrices W_t."""
+
+    def __call__(self, z: Tensor, times: int = 1) -> Tensor:
+        """z_i <- sum_l w_il z_l, ``times`` times: (S, m, d) -> (S, m, d)."""
+        ...
+
+
+@dataclass(frozen=True)
+class State:
+    """The stacked models x and, between local update and communication, what is sent: both (S, m, d)."""
+
+    x: Tensor
+    z: Tensor
+
+
+# One name, one meaning, one range: the law that every hyperparameter of that name obeys.
+_RANGES: dict[str, tuple[str, Callable[[Any], bool]]] = {
+    "eta": ("a number > 0", lambda v: v > 0),
+    "eta_u": ("a number > 0", lambda v: v > 0),
+    "eta_v": ("a number > 0", lambda v: v > 0),
+    "lam": ("a number > 0", lambda v: v > 0),
+    "rho": ("a number >= 0", lambda v: v >= 0),
+    "alpha": ("a number in [0, 1)", lambda v: 0 <= v < 1),
+    "theta": ("a number in [0, 1)", lambda v: 0 <= v < 1),
+    "decay": ("a number in (0, 1]", lambda v: 0 < v <= 1),
+    "weight_decay": ("a number >= 0", lambda v: v >= 0),
+    "participation": ("a number in (0, 1]", lambda v: 0 < v <= 1),
+    "sparsity": ("a number in [0, 1)", lambda v: 0 <= v < 1),
+    "prune": ("a number in [0, 1]", lambda v: 0 <= v <= 1),
+    "K": ("an integer >= 1", lambda v: v >= 1),
+    "K_u": ("an integer >= 1", lambda v: v >= 1),
+    "K_v": ("an integer >= 1", lambda v: v >= 1),
+    "Q": ("an integer >= 1", lambda v: v >= 1),
+}
+_INTEGERS = frozenset({"K", "K_u", "K_v", "Q"})
+
+
+@dataclass(frozen=True)
+class Algorithm:
+    """Base of all algorithms: a frozen record of hyperparameters; the state lives outside of it.
+
+    ``decay``: the step size of round t is eta * decay**t.  ``weight_decay``: every local step adds
+    weight_decay * y to the gradient, at the unperturbed y, as SGD's option of that name does.
+    """
+
+    decay: float = field(default=1.0, kw_only=True)
+    weight_decay: float = field(default=0.0, kw_only=True)
+
+    server: ClassVar[bool] = False
+    """Does a server do the averaging, so that no topology is asked for?"""
+    personal: ClassVar[bool] = False
+    """Are the clients' models meant to differ, so that each is judged on its own client's data?"""
+    source: ClassVar[str] = ""
+
+    def __post_init__(self) -> None:
+        for f in fields(self):
+            if f.name not in _RANGES:
+                continue
+            value = getattr(self, f.name)
+            words, fits = _RANGES[f.name]
+            number = isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+            if f.name in _INTEGERS:
+                number = number and isinstance(value, int)
+            if not (number and fits(value)):
+                raise InputError(f"{type(self).__name__}: {f.name} = {value!r} must be {words}")
+
+    @property
+    def name(self) -> str:
+        """The name in papers' tables and on the command line, lower case."""
+        return type(self).__name__.lower()
+
+    # -- one round ------------------------------------------------------------------------------
+
+    def init(self, x0: Tensor, grad: Oracle) -> Any:
+        """The state before round 0 from stacked models x0 (S, m, d)."""
+        return State(x=x0, z=x0)
+
+    def local_update(self, state: Any, grad: Oracle) -> Any:
+        """Each client alone: gradients, no network."""
+        raise TypeError(f"{type(self).__name__} does not say what its clients do alone (local_update)")
+
+    def communicate(self, state: Any, mix: Mix) -> Any:
+        """Neighbours only: the network, no gradients."""
+        raise TypeError(f"{type(self).__name__} does not say what its clients exchange (communicate)")
+
+    # -- what is measured -------------------------------------------------------------------------
+
+    def models(self, state: Any) -> Tensor:
+        """The models that the clients would use now (S, m, d)."""
+        return state.x
+
+    def mean(self, state: Any) -> Tensor:
+        """The point xbar (S, d) that the theorems speak of."""
+        return state.x.mean(-2)
+
+    def auxiliary(self, state: Any) -> Tensor | None:
+        """The auxiliary point w (S, d) that a theorem bounds the gradient at, where it is not xbar."""
+        return None
+
+    def theory_values(self) -> dict[str, float]:
+        """The hyperparameters under the glossary's names, for ``Theorem.evaluate``."""
+        letters = [f.name for f in fields(self) if f.name not in ("decay", "weight_decay")]
+        values = {name: getattr(self, name) for name in letters}
+        return {k: v for k, v in values.items() if isinstance(v, (int, float)) and not isinstance(v, bool)}
+
+    # -- parts that the families share --------------------------------------------------------------
+
+    def decayed(self, eta: float, t: int) -> float:
+        """The step size of round t."""
+        return eta if self.decay == 1.0 else eta * self.decay**t
+
+    def slope(self, grad: Oracle, y: Tensor, rho: float = 0.0, block: Any = None) -> Tensor:
+        """One stochastic (SAM) gradient at y, both evaluations on one fresh minibatch, weight decay added."""
+        batch = grad.sample()
+        g = grad(perturbed(y, grad(y, batch), rho, block) if rho else y, batch)
+        return g.add_(y, alpha=self.weight_decay) if self.weight_decay else g
+
+
+def perturbed(y: Tensor, g: Tensor, rho: float, block: Any = None) -> Tensor:
+    """SAM's ascent y + rho g / ||g||, per seed and client; y itself where g = 0.  (S, m, d) -> (S, m, d)
+
+    With ``block``, an index of the last axis, g is first restricted to these coordinates.
+    """
+    if block is not None:
+        inside = torch.zeros_like(g)
+        inside[..., block] = g[..., block]
+        g = inside
+    norm = torch.linalg.vector_norm(g, dim=-1, keepdim=True)
+    scale = torch.where(norm > 0, rho / norm, torch.zeros_like(norm))
+    return torch.addcmul(y, g, scale)
+
+
+__all__ = ["Algorithm", "Mix", "Oracle", "State", "perturbed"]

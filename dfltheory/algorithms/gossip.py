@@ -1,0 +1,163 @@
+"""Gossip: local steps, then x <- W z on an undirected graph (W symmetric, doubly stochastic)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import ClassVar, Literal
+
+import torch
+from torch import Tensor
+
+from dfltheory.algorithms.base import Algorithm, Mix, Oracle, State
+from dfltheory.errors import InputError
+
+
+@dataclass(frozen=True)
+class DPSGD(Algorithm):
+    """Decentralized parallel SGD: one gradient and one exchange a round.
+
+    ``combine-then-adapt`` (as printed by Lian et al.): x_i <- sum_l w_il x_l - eta g_i
+    ``adapt-then-combine``:                             x_i <- sum_l w_il (x_l - eta g_l)
+    with g_i = grad F_i(x_i; xi_i) at the client's own model in both.
+
+    Parameters: ``eta`` step size, ``order`` which of the two.
+    Source: Lian et al. 2017, Algorithm 1; the two orders after Chen and Sayed 2012.
+    """
+
+    eta: float
+    order: Literal["combine-then-adapt", "adapt-then-combine"] = "combine-then-adapt"
+
+    source: ClassVar[str] = "Lian et al. 2017"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.order not in ("combine-then-adapt", "adapt-then-combine"):
+            orders = "combine-then-adapt or adapt-then-combine"
+            raise InputError(f"DPSGD: order = {self.order!r} must be {orders}")
+
+    def local_update(self, state: State, grad: Oracle) -> State:
+        g = self.slope(grad, state.x)
+        eta = self.decayed(self.eta, grad.t)
+        if self.order == "adapt-then-combine":
+            return replace(state, z=torch.sub(state.x, g, alpha=eta))
+        return replace(state, z=g.mul_(-eta))
+
+    def communicate(self, state: State, mix: Mix) -> State:
+        if self.order == "adapt-then-combine":
+            return replace(state, x=mix(state.z))
+        return replace(state, x=mix(state.x).add_(state.z))
+
+    def theory_values(self) -> dict[str, float]:
+        return {**super().theory_values(), "K": 1, "Q": 1, "rho": 0.0, "alpha": 0.0}
+
+
+@dataclass(frozen=True)
+class DFedSAM(Algorithm):
+    """DFedSAM (Q = 1) and DFedSAM-MGS (Q > 1): K SAM steps, then Q gossip steps.
+
+        y <- x_i;  K times:  y <- y - eta grad F_i(y + rho g/||g||; xi),  g = grad F_i(y; xi), the same xi
+        x_i <- sum_l (W^Q)_il z_l,  z_l = y of client l
+
+    Over random W_t the Q gossip steps use Q fresh matrices.
+
+    Parameters: ``eta`` step size, ``K`` local steps, ``rho`` SAM radius, ``Q`` gossip steps a round.
+    Source: Shi et al. 2023, Algorithm 1.
+    """
+
+    eta: float
+    K: int
+    rho: float = 0.0
+    Q: int = 1
+
+    source: ClassVar[str] = "Shi et al. 2023"
+
+    def local_update(self, state: State, grad: Oracle) -> State:
+        eta = self.decayed(self.eta, grad.t)
+        y = state.x.clone()
+        for _ in range(self.K):
+            y.sub_(self.slope(grad, y, self.rho), alpha=eta)
+        return replace(state, z=y)
+
+    def communicate(self, state: State, mix: Mix) -> State:
+        return replace(state, x=mix(state.z, times=self.Q))
+
+    def theory_values(self) -> dict[str, float]:
+        return {**super().theory_values(), "alpha": 0.0}
+
+
+@dataclass(frozen=True)
+class DFedAvg(Algorithm):
+    """DFedAvg: K SGD steps, then one gossip step; DFedSAM with rho = 0 and Q = 1.
+
+        y <- x_i;  K times:  y <- y - eta grad F_i(y; xi);    x_i <- sum_l w_il z_l,  z_l = y of client l
+
+    Parameters: ``eta`` step size, ``K`` local steps.
+    Source: Sun et al. 2022 (without momentum).
+    """
+
+    eta: float
+    K: int
+
+    source: ClassVar[str] = "Sun et al. 2022"
+
+    def local_update(self, state: State, grad: Oracle) -> State:
+        eta = self.decayed(self.eta, grad.t)
+        y = state.x.clone()
+        for _ in range(self.K):
+            y.sub_(self.slope(grad, y), alpha=eta)
+        return replace(state, z=y)
+
+    def communicate(self, state: State, mix: Mix) -> State:
+        return replace(state, x=mix(state.z))
+
+    def theory_values(self) -> dict[str, float]:
+        return {**super().theory_values(), "rho": 0.0, "Q": 1, "alpha": 0.0}
+
+
+@dataclass(frozen=True)
+class MomentumState(State):
+    """State with the momentum buffer v (S, m, d) that is kept from round to round."""
+
+    v: Tensor
+
+
+@dataclass(frozen=True)
+class DFedAvgM(Algorithm):
+    """DFedAvgM: K heavy-ball steps, then one gossip step.
+
+        y <- x_i, v <- 0;  K times:  v <- alpha v + grad F_i(y; xi),  y <- y - eta v;    x_i <- sum_l w_il z_l
+
+    which is y_{k+1} = y_k - eta g_k + alpha (y_k - y_{k-1}) with y_{-1} = y_0, as Sun et al. print it.
+
+    Parameters: ``eta`` step size, ``K`` local steps, ``alpha`` momentum (theta of Sun et al.),
+    ``keep_momentum`` carries v over to the next round instead of setting it to 0.
+    Source: Sun et al. 2022, Algorithm 1.
+    """
+
+    eta: float
+    K: int
+    alpha: float = 0.9
+    keep_momentum: bool = False
+
+    source: ClassVar[str] = "Sun et al. 2022"
+
+    def init(self, x0: Tensor, grad: Oracle) -> MomentumState:
+        return MomentumState(x=x0, z=x0, v=torch.zeros_like(x0) if self.keep_momentum else x0[..., :0])
+
+    def local_update(self, state: MomentumState, grad: Oracle) -> MomentumState:
+        eta = self.decayed(self.eta, grad.t)
+        y = state.x.clone()
+        v = state.v.clone() if self.keep_momentum else torch.zeros_like(y)
+        for _ in range(self.K):
+            v.mul_(self.alpha).add_(self.slope(grad, y))
+            y.sub_(v, alpha=eta)
+        return replace(state, z=y, v=v if self.keep_momentum else state.v)
+
+    def communicate(self, state: MomentumState, mix: Mix) -> MomentumState:
+        return replace(state, x=mix(state.z))
+
+    def theory_values(self) -> dict[str, float]:
+        return {**super().theory_values(), "rho": 0.0, "Q": 1}
+
+
+__all__ = ["DFedAvg", "DFedAvgM", "DFedSAM", "DPSGD", "MomentumState"]

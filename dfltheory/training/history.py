@@ -1,0 +1,196 @@
+"""What a run leaves behind: measures per seed and round, final models, constants, and how to store them."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from dataclasses import asdict, dataclass, field, fields
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dfltheory.constants import NetworkConstants, ProblemConstants
+from dfltheory.errors import DataError, InputError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from dfltheory.algorithms.base import Algorithm
+
+
+@dataclass
+class History:
+    """The record of one run with S seeds over T = ``rounds`` rounds.
+
+    Arrays are (S, len(rounds_measured)); every round is measured unless the run was told otherwise, and then
+    the shape is (S, rounds + 1) for t = 0..rounds. Rounds after ``diverged_at`` are NaN.
+
+    Attributes
+    ----------
+    grad_norm_sq : ||grad f(xbar^t)||^2
+    consensus : (1/m) sum_i ||x_i^t - xbar^t||^2, over the models that the clients use
+    loss : f(xbar^t)
+    accuracy : share of test examples that xbar^t classifies rightly; ``None`` where it has no sense
+    extra : further measures by name (``grad_norm_sq_w``, ``two_block``, the user's metrics...)
+    x : final models (S, m, d);  x0_sq, x0_spread : mean_i ||x_i^0||^2 and mean_i ||x_i^0 - xbar^0||^2 (S,)
+    diverged_at : the first measured round that was not finite or exploded; ``None``: there was none
+    """
+
+    algorithm: Algorithm
+    rounds: int
+    rounds_measured: np.ndarray
+    grad_norm_sq: np.ndarray
+    consensus: np.ndarray
+    loss: np.ndarray
+    accuracy: np.ndarray | None
+    x: np.ndarray
+    x0_sq: np.ndarray
+    x0_spread: np.ndarray
+    constants: ProblemConstants
+    task: str = "task"
+    seed: int = 0
+    extra: dict[str, np.ndarray] = field(default_factory=dict)
+    diverged_at: int | None = None
+    stopped_at: int | None = None
+    seconds: float = 0.0
+    topology: Any = field(default=None, repr=False, compare=False)
+
+    @property
+    def seeds(self) -> int:
+        return self.x.shape[0]
+
+    @property
+    def m(self) -> int:
+        return self.x.shape[1]
+
+    @cached_property
+    def network(self) -> NetworkConstants:
+        """The constants of the mixing matrices, computed when first asked for."""
+        if self.topology is None:
+            return NetworkConstants(m=self.m)
+        from dfltheory import graphs
+
+        return graphs.network_constants(self.topology)
+
+    def values(self) -> dict[str, float]:
+        """The glossary's names that this run fixes, for ``Theorem.evaluate``.
+
+        Hyperparameters by the algorithm's letters, ``T`` rounds, ``m``, what is known of the network and of
+        the problem, ``f0_gap`` = f(xbar^0) - f* (mean over seeds; only where f* is known), ``x0_sq``,
+        ``x0_spread``.
+        """
+        named: dict[str, float] = {**self.network.known(), **self.constants.known(), "T": self.rounds}
+        named |= self.algorithm.theory_values()
+        named |= {"x0_sq": float(self.x0_sq.mean()), "x0_spread": float(self.x0_spread.mean())}
+        if self.constants.f_star is not None:
+            named["f0_gap"] = float(self.loss[:, 0].mean()) - self.constants.f_star
+        return named
+
+    def to_frame(self) -> pd.DataFrame:
+        """Tidy table: one row per seed, round and measure (columns seed, round, measure, value)."""
+        import pandas as pd
+
+        S, R = self.loss.shape
+        seed, t = np.repeat(np.arange(S), R), np.tile(self.rounds_measured, S)
+        return pd.concat(
+            [
+                pd.DataFrame({"seed": seed, "round": t, "measure": name, "value": array.reshape(-1)})
+                for name, array in self.measures().items()
+            ],
+            ignore_index=True,
+        )
+
+    def measures(self) -> dict[str, np.ndarray]:
+        """Every recorded measure by name, (S, len(rounds_measured)) each."""
+        own = {"grad_norm_sq": self.grad_norm_sq, "consensus": self.consensus, "loss": self.loss}
+        if self.accuracy is not None:
+            own["accuracy"] = self.accuracy
+        return own | self.extra
+
+    # -- storage ----------------------------------------------------------------------------------
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write one safetensors file, atomically; ``History.load`` reads it back."""
+        arrays = {f"measure/{k}": v for k, v in self.measures().items()}
+        arrays |= {name: getattr(self, name) for name in _ARRAYS}
+        document = {
+            "kind": "dfltheory.History",
+            "algorithm": [self.algorithm.name, asdict(self.algorithm)],
+            "constants": _plain(self.constants),
+            "network": _plain(self.network),
+        }
+        document |= {name: getattr(self, name) for name in _SCALARS}
+        return write_safely(Path(path), arrays, document)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> History:
+        """Read what ``save`` wrote."""
+        from dfltheory import algorithms
+
+        arrays, document = read_safely(Path(path), "dfltheory.History")
+        measures = {k.removeprefix("measure/"): v for k, v in arrays.items() if k.startswith("measure/")}
+        name, letters = document["algorithm"]
+        history = cls(
+            algorithm=algorithms.get(name)(**letters),
+            constants=ProblemConstants(**document["constants"]),
+            **{k: measures.pop(k) for k in ("grad_norm_sq", "consensus", "loss")},
+            accuracy=measures.pop("accuracy", None),
+            extra=measures,
+            **{name: arrays[name] for name in _ARRAYS},
+            **{name: document[name] for name in _SCALARS},
+        )
+        history.__dict__["network"] = NetworkConstants(**document["network"])
+        return history
+
+
+_ARRAYS = ("x", "x0_sq", "x0_spread", "rounds_measured")
+_SCALARS = ("rounds", "task", "seed", "diverged_at", "stopped_at", "seconds")
+
+
+def _plain(constants: ProblemConstants | NetworkConstants) -> dict[str, Any]:
+    return {f.name: getattr(constants, f.name) for f in fields(constants)} | {
+        "standing": dict(constants.standing)
+    }
+
+
+def write_safely(path: Path, arrays: dict[str, np.ndarray], document: dict[str, Any]) -> Path:
+    """Write arrays and a JSON document into one safetensors file; a reader sees all of it or nothing."""
+    from safetensors.numpy import save
+
+    whole = {k: np.ascontiguousarray(v) for k, v in arrays.items()}
+    data = save(whole, metadata={"json": json.dumps(document)})
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, partial = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(partial, path)
+    except BaseException:
+        Path(partial).unlink(missing_ok=True)
+        raise
+    return path
+
+
+def read_safely(path: Path, kind: str) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+    """Read what :func:`write_safely` wrote, or say in one line what is wrong with the file."""
+    from safetensors import SafetensorError, safe_open
+
+    if not path.is_file():
+        raise InputError(f"{path} is not a file: give the file that was saved")
+    try:
+        with safe_open(path, framework="numpy") as file:
+            document = json.loads((file.metadata() or {}).get("json", "{}"))
+            arrays = {k: file.get_tensor(k) for k in file.keys()}  # noqa: SIM118  (not a mapping)
+    except (SafetensorError, json.JSONDecodeError) as error:
+        raise DataError(f"{path} cannot be read: {error}") from error
+    if document.get("kind") != kind:
+        raise DataError(f"{path} holds {document.get('kind')!r}, not {kind!r}")
+    return arrays, document
+
+
+__all__ = ["History", "read_safely", "write_safely"]

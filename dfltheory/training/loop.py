@@ -1,0 +1,148 @@
+"""The one loop: every algorithm, task and topology goes through :func:`train`."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Literal
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from dfltheory.algorithms.base import Algorithm
+from dfltheory.errors import DivergenceError
+from dfltheory.tasks.task import Task
+from dfltheory.training.history import History
+from dfltheory.training.metrics import Metric, Recorder, exploded, square
+from dfltheory.training.mixing import Network
+from dfltheory.training.oracle import RoundOracle
+from dfltheory.training.progress import watch
+from dfltheory.training.setup import connect, seed_indices, starting_models, whole_number
+
+Callback = Callable[[int, Any, Recorder], bool | None]
+"""Called with (t, state, recorder) after each round; a true answer ends the run."""
+
+log = logging.getLogger("dfltheory")
+
+
+@torch.no_grad()
+def train(
+    algorithm: Algorithm,
+    task: Task,
+    topology: Any = None,
+    rounds: int = 100,
+    seeds: int | Sequence[int] = 1,
+    x0: Tensor | np.ndarray | None = None,
+    metrics: Iterable[Metric] = (),
+    seed: int = 0,
+    progress: bool | None = None,
+    *,
+    evaluate_every: int = 1,
+    callbacks: Iterable[Callback] = (),
+    on_divergence: Literal["mark", "raise"] = "mark",
+) -> History:
+    """Run ``rounds`` rounds of ``communicate(local_update(state))`` and tell what was measured.
+
+    Parameters
+    ----------
+    algorithm : hyperparameters and rules, for example ``DFedSAM(eta=0.05, K=5, rho=0.01)``
+    task : the clients' objectives and data
+    topology : networkx (Di)Graph, matrix (m, m), sequence, list of matrices or callable t -> matrix;
+        ``None`` for server-based algorithms and for ``Local``
+    seeds : S independent runs, batched, or a list of seed indices: each gives what it gives alone
+    x0 : start; ``None``: the task's common start, else (d,) common, (m, d), or (S, m, d)
+    metrics : functions (task, models (S, m, d), mean (S, d)) -> (S,), recorded under their names
+    seed : root of all chance: the same seed gives the same result bit for bit
+    progress : a progress bar on stderr; ``None``: only on a terminal, and only when it takes a while
+    evaluate_every : measure rounds 0, n, 2n, ... and the last one (full gradients on real data are costly)
+    on_divergence : ``mark`` keeps the history, with ``diverged_at``; ``raise`` throws DivergenceError
+
+    Returns
+    -------
+    History, whose arrays are (seeds, rounds + 1) for t = 0..rounds when every round is measured.
+    """
+    whole_number("rounds", rounds, at_least=0)
+    whole_number("evaluate_every", evaluate_every, at_least=1)
+    runs = seed_indices(seeds)
+    started = time.perf_counter()
+    sequence = connect(algorithm, task, topology)
+    network = Network(sequence, runs, seed, task.dtype, task.device)
+    share = float(getattr(algorithm, "participation", 1.0))
+    recorder = Recorder(task, algorithm, metrics)
+    x = starting_models(task, runs, x0, seed)
+    state = algorithm.init(x, RoundOracle(task, runs, seed, rounds, rounds))
+    first = recorder.measure(0, state)
+    diverged = stopped = None
+    for t in watch(range(rounds), progress, f"{algorithm.name} on {task.name}"):
+        grad = RoundOracle(task, runs, seed, t, rounds, share)
+        losses = task.loss(algorithm.models(state)).cpu().numpy() if network.needs_losses else None
+        state = algorithm.local_update(state, grad)
+        state = algorithm.communicate(state, network.at(t, losses))
+        due = (t + 1) % evaluate_every == 0 or t + 1 == rounds
+        if due and exploded(recorder.measure(t + 1, state), first):
+            diverged = t + 1
+            break
+        wishes = [callback(t + 1, state, recorder) for callback in callbacks]
+        if any(wishes):
+            stopped = t + 1
+            break
+    history = _history(algorithm, task, sequence, rounds, evaluate_every, recorder, state, x)
+    history.seed, history.diverged_at, history.stopped_at = seed, diverged, stopped
+    history.seconds = time.perf_counter() - started
+    if diverged is not None:
+        _tell_divergence(history, on_divergence)
+    return history
+
+
+def _tell_divergence(history: History, on_divergence: str) -> None:
+    line = (
+        f"{history.algorithm.name} on {history.task} diverged by round {history.diverged_at}"
+        f" of {history.rounds}"
+        f" (loss {np.nanmax(np.abs(history.loss)):.3g}): take a smaller step size"
+    )
+    if on_divergence == "raise":
+        raise DivergenceError(line, history)
+    log.info(line)
+
+
+def _history(
+    algorithm: Algorithm,
+    task: Task,
+    sequence: Any,
+    rounds: int,
+    every: int,
+    recorder: Recorder,
+    state: Any,
+    x0: Tensor,
+) -> History:
+    planned = [t for t in range(rounds + 1) if t % every == 0 or t == rounds]
+    missing = len(planned) - len(recorder.rounds)
+    after = ((0, 0), (0, missing))
+    arrays = {k: np.pad(a, after, constant_values=np.nan) for k, a in recorder.arrays().items()}
+    return History(
+        algorithm=algorithm,
+        rounds=rounds,
+        rounds_measured=np.array(planned),
+        grad_norm_sq=arrays.pop("grad_norm_sq"),
+        consensus=arrays.pop("consensus"),
+        loss=arrays.pop("loss"),
+        accuracy=arrays.pop("accuracy", None),
+        extra=arrays,
+        x=_array(algorithm.models(state)),
+        x0_sq=_array(square(x0).mean(-1)),
+        x0_spread=_array(square(x0 - x0.mean(-2, keepdim=True)).mean(-1)),
+        constants=task.constants,
+        task=task.name,
+        topology=sequence,
+    )
+
+
+def _array(x: Tensor) -> np.ndarray:
+    wide = x.detach().cpu()
+    half = wide.dtype in (torch.bfloat16, torch.float16)  # numpy has no bfloat16
+    return (wide.float() if half else wide).numpy().copy()
+
+
+__all__ = ["Callback", "train"]

@@ -1,0 +1,45 @@
+"""A progress bar on long work, and silence on short work and away from terminals."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator
+from typing import Any
+
+_PATIENCE = 1.0
+"""Seconds that pass before a bar is worth showing."""
+
+
+def watch(steps: range, progress: bool | None, label: str) -> Iterator[int]:
+    """The steps, with a bar on stderr: always if ``progress``, never if False, by itself if None."""
+    if progress is False or (progress is None and not sys.stderr.isatty()):
+        yield from steps
+        return
+    bar: Any = None
+    job: Any = None
+    started = time.monotonic()
+    try:
+        for t in steps:
+            if bar is None and (progress or time.monotonic() - started > _PATIENCE):
+                bar, job = _bar(label, steps)
+            yield t
+            if bar is not None:
+                bar.update(job, completed=t + 1 - steps.start)
+    finally:
+        if bar is not None:
+            bar.stop()
+
+
+def _bar(label: str, steps: range) -> tuple[Any, Any]:
+    from rich.console import Console
+    from rich.progress import MofNCompleteColumn, Progress, TimeElapsedColumn, TimeRemainingColumn
+
+    times = (TimeElapsedColumn(), TimeRemainingColumn())
+    columns = (*Progress.get_default_columns()[:2], MofNCompleteColumn())
+    bar = Progress(*columns, *times, console=Console(stderr=True), transient=True)
+    bar.start()
+    return bar, bar.add_task(label, total=len(steps))
+
+
+__all__ = ["watch"]

@@ -1,0 +1,62 @@
+"""Where chance comes from: every generator is a function of (root seed, seed index, round), never a state.
+
+So a resumed run needs no stored generator, seed s of a run with many seeds sees what it sees alone, and
+every rank of a distributed run draws the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Literal
+
+import numpy as np
+import torch
+
+Purpose = Literal["data", "network", "start", "participation"]
+_PURPOSES: dict[str, int] = {"data": 0, "network": 1, "start": 2, "participation": 3}
+
+
+def _sequence(root: int, s: int, t: int, purpose: Purpose) -> np.random.SeedSequence:
+    return np.random.SeedSequence(entropy=root, spawn_key=(s, t, _PURPOSES[purpose]))
+
+
+def numpy_generator(root: int, s: int, t: int, purpose: Purpose) -> np.random.Generator:
+    """The numpy generator of one seed, round and purpose."""
+    return np.random.Generator(np.random.PCG64(_sequence(root, s, t, purpose)))
+
+
+def torch_generator(
+    root: int, s: int, t: int, purpose: Purpose, device: torch.device | str = "cpu"
+) -> torch.Generator:
+    """The torch generator of one seed, round and purpose."""
+    word = _sequence(root, s, t, purpose).generate_state(1, np.uint64)[0]
+    return torch.Generator(device=device).manual_seed(int(word >> np.uint64(1)))
+
+
+class Generators(Sequence[torch.Generator]):
+    """One torch generator for every seed of a round, made when first asked for: many tasks never ask."""
+
+    def __init__(
+        self, root: int, seeds: Sequence[int], t: int, purpose: Purpose, device: torch.device | str = "cpu"
+    ):
+        self._key = (root, t, purpose, device)
+        self._seeds = seeds
+        self._made: list[torch.Generator] | None = None
+
+    def _all(self) -> list[torch.Generator]:
+        if self._made is None:
+            root, t, purpose, device = self._key
+            self._made = [torch_generator(root, s, t, purpose, device) for s in self._seeds]
+        return self._made
+
+    def __len__(self) -> int:
+        return len(self._seeds)
+
+    def __iter__(self) -> Iterator[torch.Generator]:
+        return iter(self._all())
+
+    def __getitem__(self, index):  # type: ignore[override]
+        return self._all()[index]
+
+
+__all__ = ["Generators", "numpy_generator", "torch_generator"]

@@ -1,0 +1,67 @@
+"""What a run is put together from: topology to sequence, start to stacked models, each checked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from dfltheory.algorithms.base import Algorithm
+from dfltheory.errors import GraphError, InputError
+from dfltheory.tasks.task import Task
+from dfltheory.training.randomness import torch_generator
+
+
+def whole_number(name: str, value: Any, at_least: int) -> None:
+    """One clear line unless value is an integer >= at_least."""
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < at_least:
+        raise InputError(f"{name} = {value!r} must be an integer >= {at_least}")
+
+
+def seed_indices(seeds: int | Sequence[int]) -> Sequence[int]:
+    """S -> 0..S-1; a sequence of indices as it is."""
+    if isinstance(seeds, (list, tuple, range)):
+        for s in seeds:
+            whole_number("seed index", s, at_least=0)
+        if not seeds or len(set(seeds)) < len(seeds):
+            raise InputError(f"seeds = {seeds!r} must be different indices, at least one")
+        return [int(s) for s in seeds]
+    whole_number("seeds", seeds, at_least=1)
+    return range(int(seeds))  # type: ignore[arg-type]
+
+
+def connect(algorithm: Algorithm, task: Task, topology: Any) -> Any:
+    """The topology as a sequence of mixing matrices that fits the task."""
+    if topology is None:
+        raise InputError(f"{type(algorithm).__name__} needs a topology: a graph, a matrix, or a sequence")
+    if hasattr(topology, "matrix") and hasattr(topology, "m"):
+        sequence = topology
+    else:
+        from dfltheory.graphs import as_sequence
+
+        sequence = as_sequence(topology)
+    if sequence.m != task.m:
+        raise GraphError(f"the topology has {sequence.m} clients, but the task has {task.m}: make them equal")
+    return sequence
+
+
+def starting_models(task: Task, seeds: Sequence[int], x0: Any, seed: int) -> Tensor:
+    """x^0 (S, m, d): the task's common start of every seed, or what was given, broadcast."""
+    shape = (len(seeds), task.m, task.d)
+    if x0 is None:
+        starts = [task.start(torch_generator(seed, s, 0, "start")) for s in seeds]
+        given = torch.stack(starts).unsqueeze(1)
+    else:
+        given = torch.as_tensor(x0)
+        if tuple(given.shape) not in (shape[2:], shape[1:], shape):
+            wanted = f"(d,) = {shape[2:]}, (m, d) = {shape[1:]} or (S, m, d) = {shape}"
+            raise InputError(f"x0 has shape {tuple(given.shape)}, not {wanted}")
+        if not bool(given.isfinite().all()):
+            raise InputError("x0 has an entry that is not finite")
+    return given.to(dtype=task.dtype, device=task.device).expand(shape).contiguous()
+
+
+__all__ = ["connect", "seed_indices", "starting_models", "whole_number"]

@@ -1,0 +1,91 @@
+"""Small problems whose gradients are written twice: stacked in torch, and one client at a time in numpy."""
+
+import numpy as np
+import torch
+
+from dfltheory.constants import ProblemConstants
+from dfltheory.tasks.task import Task
+
+
+class Rows(Task):
+    """f_i(x) = mean over rows r of client i of log(1 + exp(-a_r x)) + 0.05 |x|^2; a minibatch is some rows.
+
+    Not quadratic, and its stochastic gradients differ from minibatch to minibatch in more than a constant:
+    an algorithm that evaluates SAM's two gradients on two minibatches goes another way.
+    """
+
+    name = "rows"
+
+    def __init__(self, m=5, d=4, n=7, batch=2, seed=0, shared=None, dtype=torch.float64):
+        self.m, self.d, self.n, self.batch = m, d, n, batch
+        self.dtype, self.device = dtype, torch.device("cpu")
+        self.a = np.random.default_rng(seed).normal(size=(m, n, d)) * 2
+        self.rows = torch.tensor(self.a, dtype=dtype)
+        self.shared = shared
+        self.drawn = []  # the rows of every sample call, for the twin
+
+    @property
+    def constants(self):
+        return ProblemConstants()
+
+    def sample(self, generators):
+        picked = torch.stack([torch.randint(self.n, (self.m, self.batch), generator=g) for g in generators])
+        self.drawn.append(picked.numpy())
+        return picked
+
+    def _rows(self, batch):
+        if batch is None:
+            return self.rows.unsqueeze(0)
+        index = batch.unsqueeze(-1).expand(*batch.shape, self.d)
+        return torch.gather(self.rows.expand(batch.shape[0], -1, -1, -1), 2, index)
+
+    def gradient(self, x, batch=None):
+        a = self._rows(batch)
+        slope = -torch.sigmoid(-(a * x.unsqueeze(-2)).sum(-1, keepdim=True))
+        return (slope * a).mean(-2) + 0.1 * x
+
+    def loss(self, x, batch=None):
+        a = self._rows(batch)
+        margin = (a * x.unsqueeze(-2)).sum(-1)
+        return torch.nn.functional.softplus(-margin).mean(-1) + 0.05 * (x * x).sum(-1)
+
+    def one_gradient(self, i, y, picked):
+        """The same gradient of one client at one vector, in numpy, row by row."""
+        total = np.zeros(self.d)
+        for r in picked:
+            a = self.a[i, r]
+            total = total - a / (1 + np.exp(float(a @ y)))
+        return total / len(picked) + 0.1 * y
+
+    def mean_gradient(self, x):
+        """grad f at one vector, in numpy."""
+        return np.mean([self.one_gradient(i, x, range(self.n)) for i in range(self.m)], axis=0)
+
+
+class Matrices:
+    """A sequence of given matrices, matrix(t) = list[t % len(list)]; random: a doubly stochastic draw."""
+
+    def __init__(self, matrices, random=False):
+        self.matrices, self.random, self.m = matrices, random, matrices[0].shape[0]
+        self.given = []
+
+    def matrix(self, t, rng, losses=None):
+        W = self.matrices[int(rng.integers(len(self.matrices))) if self.random else t % len(self.matrices)]
+        self.given.append(np.asarray(W))
+        return W
+
+
+def ring_matrix(m):
+    W = np.zeros((m, m))
+    for i in range(m):
+        for j in (i - 1, i, i + 1):
+            W[i, j % m] += 1 / 3
+    return W
+
+
+def permuted_average(m, rng):
+    """A doubly stochastic matrix without symmetry: a convex combination of permutations."""
+    W = 0.4 * np.eye(m)
+    for weight in (0.35, 0.25):
+        W = W + weight * np.eye(m)[rng.permutation(m)]
+    return W

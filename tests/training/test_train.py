@@ -1,0 +1,168 @@
+"""The loop: shapes, seeds, starts, what it refuses, what it keeps."""
+
+import networkx as nx
+import numpy as np
+import pytest
+
+import dfltheory.algorithms as alg
+from dfltheory.errors import DFLTheoryError, DivergenceError
+from dfltheory.tasks import quadratic
+from dfltheory.training import History, train
+from tests.algorithms.problems import Matrices, Rows, permuted_average, ring_matrix
+
+DFEDSAM = alg.DFedSAM(eta=0.02, K=3, rho=0.05, Q=2)
+
+
+def problem():
+    return quadratic(m=6, d=3, L=1.0, mu=0.2, zeta=1.0, sigma=0.3, seed=4)
+
+
+def test_shapes_start_and_glossary():
+    run = train(DFEDSAM, problem(), ring_matrix(6), rounds=7, seeds=3)
+    for measure in (run.grad_norm_sq, run.consensus, run.loss):
+        assert measure.shape == (3, 8)
+    assert run.x.shape == (3, 6, 3)
+    assert run.accuracy is None
+    values = run.values()
+    assert {"eta", "K", "rho", "Q", "T", "m", "lam", "L", "sigma_l", "f0_gap", "x0_sq", "x0_spread"} <= set(
+        values
+    )
+    assert values["T"] == 7
+    assert values["m"] == 6
+    assert values["lam"] == pytest.approx(2 / 3)  # 1/3 + 2/3 cos(2 pi / 6)
+    task = problem()
+    start = task.global_loss(task.start(None).unsqueeze(0))  # the default start draws nothing
+    assert values["f0_gap"] == pytest.approx(float(start[0]) - task.constants.f_star)
+
+
+def test_same_seed_same_bits_and_another_seed_another_path():
+    one, two = (train(DFEDSAM, problem(), ring_matrix(6), rounds=5, seeds=2, seed=9) for _ in range(2))
+    assert one.x.tobytes() == two.x.tobytes()
+    assert one.grad_norm_sq.tobytes() == two.grad_norm_sq.tobytes()
+    other = train(DFEDSAM, problem(), ring_matrix(6), rounds=5, seeds=2, seed=10)
+    assert not np.array_equal(one.x, other.x)
+
+
+def test_a_seed_among_many_is_the_seed_alone():
+    network = Matrices([permuted_average(6, np.random.default_rng(s)) for s in range(5)], random=True)
+    many = train(DFEDSAM, problem(), network, rounds=5, seeds=4)
+    alone = train(DFEDSAM, problem(), network, rounds=5, seeds=[2])
+    np.testing.assert_allclose(many.x[2], alone.x[0], rtol=0, atol=1e-13)
+    assert not np.allclose(many.x[2], many.x[1])
+
+
+def test_common_per_client_and_per_seed_starts():
+    task, W = problem(), ring_matrix(6)
+    rng = np.random.default_rng(0)
+    one, each, full = rng.normal(size=3), rng.normal(size=(6, 3)), rng.normal(size=(2, 6, 3))
+    for x0 in (one, each, full):
+        run = train(DFEDSAM, task, W, rounds=0, seeds=2, x0=x0)
+        np.testing.assert_array_equal(run.x, np.broadcast_to(x0, (2, 6, 3)))
+        np.testing.assert_allclose(run.x0_sq, (run.x**2).sum(-1).mean(-1))
+        spread = ((run.x - run.x.mean(1, keepdims=True)) ** 2).sum(-1).mean(-1)
+        np.testing.assert_allclose(run.x0_spread, spread, atol=1e-15)
+
+
+def test_topologies_that_users_have():
+    W = ring_matrix(6)
+    paths = [
+        train(DFEDSAM, problem(), topology, rounds=3).x
+        for topology in (W, nx.cycle_graph(6), [W], lambda t: W, Matrices([W]))
+    ]
+    for path in paths[1:]:
+        np.testing.assert_allclose(path, paths[0], atol=1e-13)
+
+
+def test_measures_only_when_asked():
+    full = train(DFEDSAM, problem(), ring_matrix(6), rounds=7)
+    thin = train(DFEDSAM, problem(), ring_matrix(6), rounds=7, evaluate_every=3)
+    np.testing.assert_array_equal(thin.rounds_measured, [0, 3, 6, 7])
+    np.testing.assert_array_equal(thin.grad_norm_sq, full.grad_norm_sq[:, [0, 3, 6, 7]])
+
+
+def test_users_metrics():
+    def spread(task, models, mean):
+        return models.std(dim=1).amax(-1)
+
+    run = train(DFEDSAM, problem(), ring_matrix(6), rounds=2, seeds=2, metrics=[spread])
+    assert run.extra["spread"].shape == (2, 3)
+    np.testing.assert_allclose(run.extra["spread"][:, -1], run.x.std(axis=1, ddof=1).max(-1))
+    with pytest.raises(DFLTheoryError, match="two metrics are called spread"):
+        train(DFEDSAM, problem(), ring_matrix(6), rounds=1, metrics=[spread, spread])
+
+
+def test_callbacks_see_every_round_and_may_stop():
+    seen = []
+
+    def stop_at_three(t, state, recorder):
+        seen.append(t)
+        return t == 3
+
+    run = train(DFEDSAM, problem(), ring_matrix(6), rounds=9, callbacks=[stop_at_three])
+    assert seen == [1, 2, 3]
+    assert run.stopped_at == 3
+    assert np.isfinite(run.loss[0, :4]).all()
+    assert np.isnan(run.loss[0, 4:]).all()
+    assert run.diverged_at is None
+
+
+def test_divergence_is_said_and_the_history_kept():
+    wild = alg.DFedAvg(eta=100.0, K=3)
+    run = train(wild, problem(), ring_matrix(6), rounds=60)
+    assert run.diverged_at is not None
+    assert np.isfinite(run.loss[0, : run.diverged_at]).all()
+    assert np.isnan(run.loss[0, run.diverged_at + 1 :]).all()
+    with pytest.raises(DivergenceError, match=r"dfedavg on quadratic diverged by round \d+ of 60") as caught:
+        train(wild, problem(), ring_matrix(6), rounds=60, on_divergence="raise")
+    assert isinstance(caught.value.history, History)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"rounds": -1}, "rounds = -1 must be an integer >= 0"),
+        ({"rounds": 2.5}, "rounds = 2.5 must be an integer >= 0"),
+        ({"seeds": 0}, "seeds = 0 must be an integer >= 1"),
+        ({"seeds": [1, 1]}, "must be different indices"),
+        ({"evaluate_every": 0}, "evaluate_every = 0 must be an integer >= 1"),
+        ({"topology": ring_matrix(5)}, "the topology has 5 clients, but the task has 6"),
+        ({"topology": None}, "DFedSAM needs a topology"),
+        ({"x0": np.zeros((2, 6, 3))}, r"x0 has shape \(2, 6, 3\)"),
+        ({"x0": np.full(3, np.nan)}, "x0 has an entry that is not finite"),
+    ],
+)
+def test_bad_input_gets_one_clear_line(change, words):
+    arguments = {"topology": ring_matrix(6), "rounds": 2} | change
+    with pytest.raises(DFLTheoryError, match=words) as caught:
+        train(DFEDSAM, problem(), **arguments)
+    assert "\n" not in str(caught.value)
+
+
+def test_tidy_table_and_storage(tmp_path):
+    run = train(DFEDSAM, problem(), ring_matrix(6), rounds=4, seeds=2)
+    frame = run.to_frame()
+    assert list(frame.columns) == ["seed", "round", "measure", "value"]
+    row = frame[(frame.seed == 1) & (frame["round"] == 3) & (frame.measure == "loss")]
+    assert row.value.item() == run.loss[1, 3]
+    back = History.load(run.save(tmp_path / "run.safetensors"))
+    assert back.algorithm == run.algorithm
+    assert back.values() == run.values()
+    for name, array in run.measures().items():
+        np.testing.assert_array_equal(back.measures()[name], array)
+    np.testing.assert_array_equal(back.x, run.x)
+    assert [p.name for p in tmp_path.iterdir()] == ["run.safetensors"]
+
+
+def test_files_that_are_no_history(tmp_path):
+    with pytest.raises(DFLTheoryError, match="is not a file"):
+        History.load(tmp_path / "none")
+    broken = tmp_path / "broken"
+    broken.write_bytes(b"not this")
+    with pytest.raises(DFLTheoryError, match="cannot be read"):
+        History.load(broken)
+
+
+def test_long_work_shows_a_bar(capsys):
+    train(DFEDSAM, problem(), ring_matrix(6), rounds=3, progress=True)
+    train(DFEDSAM, Rows(m=6), ring_matrix(6), rounds=3, progress=False)
+    assert capsys.readouterr().out == ""
