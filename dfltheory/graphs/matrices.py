@@ -1,0 +1,172 @@
+"""One way in for matrices: dense, sparse, networkx or torch become numpy float64 or scipy CSR."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import networkx as nx
+import numpy as np
+import scipy.sparse as sp
+
+from dfltheory.errors import GraphError, InputError
+
+Matrix = np.ndarray | sp.csr_array
+"""A square float64 matrix, dense or in compressed rows."""
+
+DENSE_LIMIT = 2048
+"""Weight rules return a dense array up to this many clients, and compressed sparse rows above it."""
+
+
+def nodes_in_order(graph: nx.Graph) -> list[Any]:
+    """Row i of every matrix belongs to node i where the nodes are 0..m-1, else to the i-th node added."""
+    m = graph.number_of_nodes()
+    if all(isinstance(v, (int, np.integer)) for v in graph) and set(graph) == set(range(m)):
+        return list(range(m))
+    return list(graph)
+
+
+def adjacency(graph: nx.Graph) -> sp.csr_array:
+    """A (m, m) of zeros and ones without self-loops: A[i, j] = 1 where i hears j (an arc j -> i)."""
+    m = graph.number_of_nodes()
+    if m == 0:
+        raise GraphError("the graph has 0 nodes: a network needs at least 1")
+    A = nx.to_scipy_sparse_array(
+        graph, nodelist=nodes_in_order(graph), weight=None, format="coo", dtype=float
+    )
+    i, j = A.coords
+    off = i != j
+    ones = np.ones(int(off.sum()))
+    A = sp.coo_array((ones, (j[off], i[off])), shape=(m, m)).tocsr()
+    A.data[:] = 1.0  # parallel edges of a multigraph are one link
+    return A
+
+
+def read_matrix(W: Any, what: str = "the mixing matrix") -> tuple[Matrix, float]:
+    """W as a float64 matrix, and the rounding unit of the type that it came in.
+
+    Accepts a dense array (anything numpy reads), a scipy sparse matrix, a torch tensor (dense or sparse;
+    torch itself is never imported here) and a networkx graph whose edges carry ``weight``: then
+    W[i, j] is the weight of j -> i and self-loops are the diagonal. Wrong shapes and types raise
+    :class:`GraphError`; values are not judged here.
+    """
+    if isinstance(W, nx.Graph):
+        return _from_networkx(W), np.finfo(float).eps
+    if type(W).__module__.split(".")[0] == "torch":
+        return _from_torch(W, what)
+    if sp.issparse(W):
+        _check_square(W.shape, what)
+        _check_real(W.dtype, what)
+        eps = _eps(W.dtype)
+        W = sp.csr_array(W, dtype=float, copy=True)
+        W.sum_duplicates()
+        W.eliminate_zeros()
+        return W, eps
+    try:
+        dense = np.asarray(W)
+    except ValueError as error:
+        raise GraphError(f"{what} has rows of unequal length: it must be m x m") from error
+    _check_square(dense.shape, what)
+    _check_real(dense.dtype, what)
+    return dense.astype(float), _eps(dense.dtype)
+
+
+def as_matrix(W: Any, what: str = "the mixing matrix") -> Matrix:
+    """W as a float64 numpy array or CSR array; see :func:`read_matrix`."""
+    return read_matrix(W, what)[0]
+
+
+def support(W: Matrix) -> sp.csr_array:
+    """The off-diagonal links of W: ones where w_ij != 0 and i != j."""
+    S = sp.coo_array(W)
+    i, j = S.coords
+    keep = (i != j) & (S.data != 0)
+    return sp.coo_array((np.ones(int(keep.sum())), (i[keep], j[keep])), shape=S.shape).tocsr()
+
+
+def settle(W: sp.csr_array, sparse: bool | None) -> Matrix:
+    """W in the form asked for: sparse, dense, or by size where ``sparse`` is None (see DENSE_LIMIT)."""
+    if sparse is None:
+        sparse = W.shape[0] > DENSE_LIMIT
+    return W if sparse else W.toarray()
+
+
+def tolerance(eps: float, terms: np.ndarray | int) -> Any:
+    """How far a sum of ``terms`` weights may be from its exact value by rounding alone.
+
+    Each weight is off by eps/2 of itself and each addition by eps/2 of the sum, so that 4 eps (1 + terms)
+    is generous; 1e-10 is allowed in any case (products of matrices, solvers), far below what any bound sees.
+    """
+    return np.maximum(1e-10, 4.0 * eps * (1.0 + np.asarray(terms)))
+
+
+def check_clients(m: Any) -> int:
+    """m as an int >= 1."""
+    if isinstance(m, bool) or not isinstance(m, (int, np.integer)):
+        raise InputError(f"m = {m!r} must be a whole number of clients")
+    if m < 1:
+        raise InputError(f"m = {m} must be at least 1 client")
+    return int(m)
+
+
+def _from_networkx(graph: nx.Graph) -> sp.csr_array:
+    if graph.number_of_nodes() == 0:
+        raise GraphError("the graph has 0 nodes: a network needs at least 1")
+    for u, v, weight in graph.edges(data="weight"):
+        if weight is None:
+            raise GraphError(
+                f"edge ({u}, {v}) has no weight: a graph is a matrix only where every edge carries one; "
+                "use a weight rule such as metropolis(graph)"
+            )
+    A = nx.to_scipy_sparse_array(graph, nodelist=nodes_in_order(graph), weight="weight", dtype=float)
+    return sp.csr_array(A.T)
+
+
+def _from_torch(W: Any, what: str) -> tuple[Matrix, float]:
+    torch = sys.modules["torch"]  # the caller holds a tensor, so it is there
+    _check_square(tuple(W.shape), what)
+    if W.dtype.is_complex:
+        raise GraphError(f"{what} is complex: weights are real numbers")
+    eps = float(torch.finfo(W.dtype).eps) if W.dtype.is_floating_point else np.finfo(float).eps
+    W = W.detach().cpu().double()
+    if W.layout == torch.strided:
+        return W.numpy().copy(), eps
+    W = W.to_sparse_coo().coalesce()
+    i, j = W.indices().numpy()
+    S = sp.csr_array(sp.coo_array((W.values().numpy().copy(), (i, j)), shape=tuple(W.shape)))
+    S.eliminate_zeros()
+    return S, eps
+
+
+def _check_square(shape: tuple[int, ...], what: str) -> None:
+    if len(shape) != 2 or shape[0] != shape[1]:
+        raise GraphError(
+            f"{what} has shape {'x'.join(map(str, shape)) or 'of a single number'}: it must be m x m"
+        )
+    if shape[0] == 0:
+        raise GraphError(f"{what} is empty: a network needs at least 1 client")
+
+
+def _check_real(dtype: np.dtype, what: str) -> None:
+    if dtype.kind == "c":
+        raise GraphError(f"{what} is complex: weights are real numbers")
+    if dtype.kind not in "biuf":
+        raise GraphError(f"{what} holds {dtype} instead of numbers")
+
+
+def _eps(dtype: np.dtype) -> float:
+    return float(np.finfo(dtype).eps) if dtype.kind == "f" else float(np.finfo(float).eps)
+
+
+__all__ = [
+    "DENSE_LIMIT",
+    "Matrix",
+    "adjacency",
+    "as_matrix",
+    "check_clients",
+    "nodes_in_order",
+    "read_matrix",
+    "settle",
+    "support",
+    "tolerance",
+]

@@ -1,0 +1,148 @@
+"""Sequences of mixing matrices W_0, W_1, ...: what the training core asks for, round by round.
+
+A sequence has ``m``, ``random`` (does W_t depend on chance?) and ``matrix(t, rng, losses=None)``. Chance
+comes from ``rng`` alone, so that the same generator gives the same matrix; round t of a sequence that is
+not random depends on t alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol, runtime_checkable
+
+import networkx as nx
+import numpy as np
+
+from dfltheory.errors import GraphError, InputError
+from dfltheory.graphs.matrices import Matrix, as_matrix
+from dfltheory.graphs.weights import default_weights
+
+
+@runtime_checkable
+class MixingSequence(Protocol):
+    """What every sequence of mixing matrices offers."""
+
+    @property
+    def m(self) -> int: ...
+
+    @property
+    def random(self) -> bool: ...
+
+    def matrix(self, t: int, rng: np.random.Generator, losses: np.ndarray | None = None) -> Matrix:
+        """W_t (m, m), dense or CSR, for round t = 0, 1, ..."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class Constant:
+    """W_t = W in every round."""
+
+    W: Matrix
+    name: str = "constant"
+    random: bool = field(default=False, init=False)
+    period: int = field(default=1, init=False)
+
+    @property
+    def m(self) -> int:
+        return self.W.shape[0]
+
+    def matrix(
+        self, t: int, rng: np.random.Generator | None = None, losses: np.ndarray | None = None
+    ) -> Matrix:
+        return self.W
+
+
+@dataclass(frozen=True, eq=False)
+class Periodic:
+    """W_t = Ws[t mod B]: a list of matrices, over and over."""
+
+    Ws: tuple[Matrix, ...]
+    name: str = "periodic"
+    random: bool = field(default=False, init=False)
+
+    def __post_init__(self) -> None:
+        if not self.Ws:
+            raise InputError("a periodic sequence needs at least one matrix")
+        sizes = {W.shape[0] for W in self.Ws}
+        if len(sizes) > 1:
+            raise GraphError(f"the matrices of a sequence must have one size, not {sorted(sizes)}")
+
+    @property
+    def m(self) -> int:
+        return self.Ws[0].shape[0]
+
+    @property
+    def period(self) -> int:
+        return len(self.Ws)
+
+    def matrix(
+        self, t: int, rng: np.random.Generator | None = None, losses: np.ndarray | None = None
+    ) -> Matrix:
+        return self.Ws[t % len(self.Ws)]
+
+
+@dataclass(frozen=True, eq=False)
+class UserSequence:
+    """A user's callable: ``f(t)``, or ``f(t, rng)`` where it draws from chance."""
+
+    f: Callable[..., Any]
+    m: int
+    random: bool = False
+    name: str = "user"
+
+    def matrix(self, t: int, rng: np.random.Generator, losses: np.ndarray | None = None) -> Matrix:
+        W = as_matrix(self.f(t, rng) if self.random else self.f(t), f"the matrix of round {t}")
+        if W.shape[0] != self.m:
+            raise GraphError(
+                f"the matrix of round {t} is {W.shape[0]} x {W.shape[0]}, not {self.m} x {self.m}"
+            )
+        return W
+
+
+def as_sequence(topology: Any) -> MixingSequence:
+    """Anything that tells how to mix, as a sequence of matrices.
+
+    A sequence stays as it is; a networkx graph gets its edge weights, or Metropolis weights (undirected)
+    or out-degree column-stochastic ones (directed); a matrix (dense, sparse, torch) is constant; a list of
+    matrices is periodic; a callable ``f(t)`` or ``f(t, rng)`` is asked every round.
+    """
+    if isinstance(topology, MixingSequence):
+        return topology
+    if isinstance(topology, nx.Graph):
+        W = as_matrix(topology) if nx.is_weighted(topology) else default_weights(topology)
+        return Constant(W, name=topology.graph.get("name") or "graph")
+    if callable(topology) and not hasattr(topology, "shape"):
+        return _from_callable(topology)
+    if isinstance(topology, str):
+        raise InputError(
+            f"{topology!r} is a name: give the number of clients, as in graphs.topology({topology!r}, m)"
+        )
+    if isinstance(topology, Sequence) and len(topology) and np.ndim(_first(topology)) == 2:
+        return Periodic(tuple(as_matrix(W, f"matrix {k} of the list") for k, W in enumerate(topology)))
+    return Constant(as_matrix(topology))
+
+
+def _first(items: Sequence[Any]) -> Any:
+    first = items[0]
+    if isinstance(first, nx.Graph):
+        raise InputError("a list of graphs is not a sequence of matrices: apply a weight rule to each")
+    return first if hasattr(first, "ndim") else np.asarray(first, dtype=object)
+
+
+def _from_callable(f: Callable[..., Any]) -> UserSequence:
+    import inspect
+
+    required = [
+        p
+        for p in inspect.signature(f).parameters.values()
+        if p.default is p.empty and p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
+    ]
+    if len(required) not in (1, 2):
+        raise InputError("a callable sequence takes f(t), or f(t, rng) where it is random")
+    random = len(required) == 2
+    first = f(0, np.random.default_rng(0)) if random else f(0)
+    return UserSequence(f, as_matrix(first, "the matrix of round 0").shape[0], random)
+
+
+__all__ = ["Constant", "MixingSequence", "Periodic", "UserSequence", "as_sequence"]

@@ -1,0 +1,356 @@
+"""lambda = ||W - 11'/m||, the spectral gap 1 - lambda, and what follows from them.
+
+For symmetric W, lambda = max(|lambda_2|, |lambda_m|); for a doubly stochastic W that is not symmetric it is
+the second singular value. The way of computing is chosen by the matrix and reported:
+
+``closed form``  a topology by name: a formula for every eigenvalue, no matrix
+``fft``          W is circulant, in one or two dimensions (ring, torus, exponential, complete)
+``dense``        a small matrix: LAPACK
+``lanczos``      a large one: ARPACK on W - 11'/m
+``inverse``      a large sparse one with a tiny gap: ARPACK on the pseudo-inverse of I - W
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from dfltheory.errors import GraphError, InputError
+from dfltheory.graphs.closed_forms import directed_modulus, laplacian_spectrum
+from dfltheory.graphs.matrices import Matrix, read_matrix, tolerance
+from dfltheory.graphs.topologies import topology
+from dfltheory.graphs.weights import default_weights, weights
+
+DENSE_SPECTRUM = 400
+"""LAPACK is used up to this many clients (a few milliseconds), Lanczos above it."""
+
+EPS = float(np.finfo(float).eps)
+
+
+@dataclass(frozen=True)
+class SpectralReport:
+    """lambda and the gap of a mixing matrix, and how they were found.
+
+    ``gap`` = 1 - lam, kept to full precision by the closed forms and by ``inverse`` (a ring of 10^6 has the
+    gap 1.3e-11); ``lambda_2`` and ``lambda_m`` the second and the last eigenvalue of a symmetric W where the
+    method found them; ``error`` how far lam may be off.
+    """
+
+    m: int
+    lam: float
+    gap: float
+    method: str
+    error: float
+    lambda_2: float | None = None
+    lambda_m: float | None = None
+
+    def __str__(self) -> str:
+        found = f"m = {self.m}, {self.method}, +-{self.error:.1g}"
+        return f"lambda = {self.lam:.10g}, gap = {self.gap:.6g} ({found})"
+
+
+def spectral_report(
+    W: Any, *, m: int | None = None, weights: str | None = None, method: str = "auto", **options: Any
+) -> SpectralReport:
+    """lambda and the spectral gap of W, and the method that found them.
+
+    ``W`` is a doubly stochastic matrix (dense, sparse, torch, a networkx graph: its default weights), or
+    the name of a topology with ``m`` clients and a weight rule ``weights`` (default: Metropolis; uniform on
+    directed topologies) and the topology's ``options``: then a closed form is used where there is one, and
+    a million clients take milliseconds. ``method`` forces one of those of the module.
+
+    >>> spectral_report("ring", m=1_000_000).gap     # 4 pi^2 / (3 m^2)
+    1.3159...e-11
+    """
+    if isinstance(W, str):
+        if m is None:
+            raise InputError(f"spectral_report({W!r}) needs the number of clients, m=")
+        if method in ("auto", "closed form") and (report := closed_form_report(W, m, weights, **options)):
+            return report
+        if method == "closed form":
+            raise InputError(
+                f"no closed form is known for {weights or 'default'} weights on {W} with m = {m}"
+            )
+        W = _matrix_by_name(W, m, weights, options)
+    elif m is not None or weights is not None or options:
+        raise InputError(
+            "m, weights and options of a topology go with the topology's name, not with a matrix"
+        )
+    return _of_matrix(W, method)
+
+
+def spectral_gap(W: Any, *, m: int | None = None, weights: str | None = None, **options: Any) -> float:
+    """1 - lambda of a doubly stochastic W, or of a topology by name; see :func:`spectral_report`."""
+    return spectral_report(W, m=m, weights=weights, **options).gap
+
+
+def lam(W: Any, *, m: int | None = None, weights: str | None = None, **options: Any) -> float:
+    """lambda = ||W - 11'/m|| of a doubly stochastic W, or of a topology by name."""
+    return spectral_report(W, m=m, weights=weights, **options).lam
+
+
+def closed_form_report(name: str, m: int, rule: str | None, **options: Any) -> SpectralReport | None:
+    """The report of a topology by closed form, or None where there is none."""
+    name = name.replace("-", "_")
+    rule = None if rule is None else rule.replace("-", "_")
+    if rule in (None, "uniform", "row_stochastic", "column_stochastic") and not options:
+        shifted = directed_modulus(name, m)
+        if shifted is not None:
+            gap = 1.0 if m == 1 else float(-shifted[1:].max())
+            return SpectralReport(m, 1.0 - gap, gap, "closed form", 4 * EPS)
+    if name == "hypercube":
+        topology(name, 1 if m < 1 or m & (m - 1) == 0 else m)  # raises unless m is a power of two
+    if set(options) - {"sides"} or (options and name not in ("grid", "torus")):
+        return None
+    L = laplacian_spectrum(name, m, **options)
+    alpha = None if L is None else L.alpha(rule or "metropolis")
+    if L is None or alpha is None:
+        return None
+    if m == 1:
+        return SpectralReport(1, 0.0, 1.0, "closed form", 0.0)
+    low, high = alpha * float(L.values[1]), alpha * float(L.values[-1])
+    return _symmetric_report(m, low, 2.0 - high, "closed form", 4 * EPS)
+
+
+def eigenvalues(W: Any, *, m: int | None = None, weights: str | None = None, **options: Any) -> np.ndarray:
+    """All m eigenvalues of W, largest first (of complex ones, by modulus), by closed form where known."""
+    if isinstance(W, str):
+        if m is None:
+            raise InputError(f"eigenvalues({W!r}) needs the number of clients, m=")
+        L = laplacian_spectrum(W.replace("-", "_"), m, **options) if set(options) <= {"sides"} else None
+        alpha = None if L is None else L.alpha((weights or "metropolis").replace("-", "_"))
+        if L is not None and alpha is not None:
+            return 1.0 - alpha * L.values
+        W = _matrix_by_name(W, m, weights, options)
+    A, _ = _read(W)
+    dense = A.toarray() if sp.issparse(A) else A
+    if np.array_equal(dense, dense.T):
+        return np.linalg.eigvalsh(dense)[::-1]
+    values = np.linalg.eigvals(dense)
+    return values[np.argsort(-np.abs(values), kind="stable")]
+
+
+def phi(lam: Any, *, m: Any, Q: Any = 1) -> Any:
+    """DFedSAM's Phi(lambda, m, Q) = (l^Q + 1)/((1-l)^2 m^(2(Q-1))) + (l^Q + 1)/(1 - l^Q)^2, l = lambda.
+
+    The factor by which the topology enters DFedSAM-MGS's bound (eq. 6). Floats or arrays; infinite at
+    lambda = 1. [Shi et al. 2023, Theorem 4.5]
+    """
+    l, m_, Q_ = (np.asarray(v, dtype=float) for v in (lam, m, Q))
+    if not np.all((l >= 0) & (l <= 1)):
+        raise InputError(f"lam = {lam} must be between 0 and 1")
+    if not np.all(m_ >= 1):
+        raise InputError(f"m = {m} must be at least 1")
+    if not np.all(Q_ >= 1):
+        raise InputError(f"Q = {Q} must be at least 1 gossip step")
+    power = l**Q_
+    with np.errstate(divide="ignore"):
+        value = (power + 1) / (1 - l) ** 2 * m_ ** (-2.0 * (Q_ - 1)) + (power + 1) / (1 - power) ** 2
+    return float(value) if value.ndim == 0 else value
+
+
+# -- matrices --------------------------------------------------------------------------------------
+
+
+def _matrix_by_name(name: str, m: int, rule: str | None, options: dict[str, Any]) -> Matrix:
+    graph = topology(name, m, **options)
+    if rule is None:
+        return default_weights(graph, sparse=True)
+    return weights(graph, rule, sparse=True)
+
+
+def _read(W: Any) -> tuple[Matrix, float]:
+    import networkx as nx
+
+    if isinstance(W, nx.Graph) and not nx.is_weighted(W):
+        return default_weights(W), EPS
+    return read_matrix(W)
+
+
+def _of_matrix(W: Any, method: str) -> SpectralReport:
+    A, eps = _read(W)
+    m = A.shape[0]
+    _require_doubly_stochastic(A, eps)
+    if m == 1:
+        return SpectralReport(1, 0.0, 1.0, "dense", 0.0)
+    asymmetry = abs(A - A.T).max()
+    symmetric = float(asymmetry) <= float(tolerance(eps, 1))
+    ways = {"fft": _by_fft, "dense": _by_dense, "lanczos": _by_lanczos, "inverse": _by_inverse}
+    if method != "auto":
+        if method not in ways:
+            raise InputError(f"method = {method!r} must be auto, closed form, {', '.join(ways)}")
+        report = ways[method](A, symmetric)
+        if report is None:
+            raise InputError(f"method = {method!r} does not suit this matrix")
+        return report
+    report = _by_fft(A, symmetric)
+    if report is None and m <= DENSE_SPECTRUM:
+        report = _by_dense(A, symmetric)
+    return report or _by_lanczos(A, symmetric) or _by_inverse(A, symmetric) or _by_dense(A, symmetric)
+
+
+def _require_doubly_stochastic(A: Matrix, eps: float) -> None:
+    entries = A.data if sp.issparse(A) else A
+    if not np.isfinite(entries).all():
+        raise GraphError(
+            "the mixing matrix holds a value that is not finite: check_mixing_matrix names the place"
+        )
+    for axis, line in ((1, "row"), (0, "column")):
+        sums = np.asarray(A.sum(axis=axis)).ravel()
+        terms = np.asarray((A != 0).sum(axis=axis)).ravel()
+        off = np.abs(sums - 1.0) - tolerance(eps, terms)
+        worst = int(np.argmax(off))
+        if off[worst] > 0:
+            raise GraphError(
+                f"{line} {worst} sums to {sums[worst]:.6g}, not 1: lambda = ||W - 11'/m|| is asked of a "
+                "doubly stochastic W; for a column-stochastic one see push_sum_constants"
+            )
+
+
+def _symmetric_report(
+    m: int, below_one: float, above_minus_one: float, method: str, error: float
+) -> SpectralReport:
+    """From 1 - lambda_2 and 1 + lambda_m, which carry the precision."""
+    below_one, above_minus_one = float(below_one), float(above_minus_one)
+    gap = min(below_one, above_minus_one)
+    return SpectralReport(m, 1.0 - gap, gap, method, error, 1.0 - below_one, above_minus_one - 1.0)
+
+
+def _by_dense(A: Matrix, symmetric: bool) -> SpectralReport:
+    dense = A.toarray() if sp.issparse(A) else A
+    m = len(dense)
+    if symmetric:
+        values = np.linalg.eigvalsh((dense + dense.T) / 2 - 1.0 / m)
+        values = np.delete(values, np.argmin(np.abs(values)))  # the zero that 11'/m has put at the vector 1
+        return _symmetric_report(m, 1.0 - values[-1], 1.0 + values[0], "dense", m * EPS)
+    norm = float(np.linalg.norm(dense - 1.0 / m, 2))
+    return SpectralReport(m, norm, 1.0 - norm, "dense", m * EPS)
+
+
+def _by_fft(A: Matrix, symmetric: bool) -> SpectralReport | None:
+    from dfltheory.graphs.circulant import circulant_kernel
+
+    kernel = circulant_kernel(A)
+    if kernel is None:
+        return None
+    values = np.fft.fftn(kernel).ravel()[1:]
+    m, error = kernel.size, EPS * (2 + np.log2(kernel.size))
+    if symmetric:
+        return _symmetric_report(m, 1.0 - values.real.max(), 1.0 + values.real.min(), "fft", error)
+    norm = float(np.abs(values).max())  # circulant matrices are normal
+    return SpectralReport(m, norm, 1.0 - norm, "fft", error)
+
+
+def _start(m: int) -> np.ndarray:
+    return np.random.default_rng(0).standard_normal(m)
+
+
+def _by_lanczos(A: Matrix, symmetric: bool) -> SpectralReport | None:
+    """ARPACK on W - 11'/m, or on (W - 11'/m)'(W - 11'/m); None where it does not converge soon."""
+    from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
+
+    m = A.shape[0]
+    if m < 3:
+        return _by_dense(A, symmetric)
+    deflate = lambda x: A @ x - x.mean()  # noqa: E731
+    back = lambda x: A.T @ x - x.mean()  # noqa: E731
+    try:
+        if symmetric:
+            operator = LinearOperator((m, m), matvec=deflate, dtype=float)
+            values, vectors = eigsh(
+                operator, k=2, which="BE", v0=_start(m), tol=1e-9, ncv=min(m, 40), maxiter=150
+            )
+            error = max(np.linalg.norm(deflate(v) - t * v) for t, v in zip(values, vectors.T))
+            return _symmetric_report(m, 1.0 - values.max(), 1.0 + values.min(), "lanczos", float(error) + EPS)
+        operator = LinearOperator((m, m), matvec=lambda x: back(deflate(x)), dtype=float)
+        values, vectors = eigsh(
+            operator, k=1, which="LA", v0=_start(m), tol=1e-9, ncv=min(m, 40), maxiter=150
+        )
+    except ArpackNoConvergence:
+        return None
+    square, v = float(values[0]), vectors[:, 0]
+    norm = np.sqrt(max(square, 0.0))
+    error = np.linalg.norm(back(deflate(v)) - square * v) / max(norm, EPS)
+    return SpectralReport(m, float(norm), float(1.0 - norm), "lanczos", float(error) + EPS)
+
+
+def _by_inverse(A: Matrix, symmetric: bool) -> SpectralReport | None:
+    """ARPACK on (I - W)^+ and (I + W)^-1 by sparse factors: large sparse graphs with a tiny gap."""
+    from scipy.sparse.linalg import LinearOperator, eigsh, splu
+
+    from dfltheory.graphs.weights import support_parts
+
+    m = A.shape[0]
+    if not symmetric or not sp.issparse(A) or m < 3 or (A.data < 0).any():
+        return None
+    if support_parts(A) > 1:
+        return _symmetric_report(m, 0.0, 2.0, "components", 0.0)
+    eye = sp.eye_array(m, format="csc")
+    grounded = splu(sp.csc_array(eye - A)[1:, 1:])  # client 0 held at 0: I - W without its null vector
+
+    def pseudo_inverse(b: np.ndarray) -> np.ndarray:
+        x = np.r_[0.0, grounded.solve((b - b.mean())[1:])]
+        return x - x.mean()
+
+    operator = LinearOperator((m, m), matvec=pseudo_inverse, dtype=float)
+    values, _ = eigsh(operator, k=1, which="LA", v0=_start(m), tol=1e-12)
+    below_one = 1.0 / float(values[0])
+    if 2 * A.diagonal().min() >= below_one:  # Gershgorin: 1 + lambda_m >= 2 min w_ii
+        return SpectralReport(m, 1.0 - below_one, below_one, "inverse", EPS, 1.0 - below_one)
+    plus = splu(sp.csc_array(eye + A))
+    operator = LinearOperator((m, m), matvec=plus.solve, dtype=float)
+    values, _ = eigsh(operator, k=1, which="LA", v0=_start(m), tol=1e-12)
+    return _symmetric_report(m, below_one, 1.0 / float(values[0]), "inverse", EPS)
+
+
+def extreme_eigenvalues(W: Matrix) -> tuple[float, float, float]:
+    """(least, largest, error) eigenvalue of the symmetric part of any finite square W."""
+    from scipy.sparse.linalg import eigsh
+
+    m = W.shape[0]
+    S = (W + W.T) / 2
+    if m <= DENSE_SPECTRUM:
+        values = np.linalg.eigvalsh(S.toarray() if sp.issparse(S) else S)
+        return float(values[0]), float(values[-1]), m * EPS * float(max(abs(values[0]), abs(values[-1])))
+    values = eigsh(
+        S, k=2, which="BE", v0=_start(m), tol=1e-9, ncv=60, maxiter=10_000, return_eigenvectors=False
+    )
+    return float(values.min()), float(values.max()), 1e-9 * float(np.abs(values).max())
+
+
+def laplacian_extremes(A: sp.csr_array) -> tuple[float, float]:
+    """(lambda_2, lambda_m) of the Laplacian of a connected undirected 0/1 adjacency matrix."""
+    m = A.shape[0]
+    if m == 1:
+        return 0.0, 0.0
+    degree = np.diff(A.indptr).astype(float)
+    bound = 2.0 * degree.max()  # L <= bound, so that W = I - L/bound has all eigenvalues in [0, 1]
+    W = sp.csr_array(sp.eye_array(m, format="csr") - (sp.diags_array(degree) - A) / bound)
+    report = _by_dense(W, True) if m <= DENSE_SPECTRUM else _by_lanczos(W, True)
+    if report is None:
+        report = _by_inverse(W, True)
+    if report is None or report.lambda_m is None:
+        from scipy.sparse.linalg import eigsh
+
+        high = float(
+            eigsh(sp.diags_array(degree) - A, k=1, which="LA", v0=_start(m), return_eigenvectors=False)[0]
+        )
+        low = bound * (report.gap if report else 0.0)
+        return low, high
+    return bound * (1.0 - (report.lambda_2 or 0.0)), bound * (1.0 - report.lambda_m)
+
+
+__all__ = [
+    "DENSE_SPECTRUM",
+    "SpectralReport",
+    "eigenvalues",
+    "extreme_eigenvalues",
+    "lam",
+    "laplacian_extremes",
+    "phi",
+    "spectral_gap",
+    "spectral_report",
+]

@@ -1,0 +1,299 @@
+"""Static communication graphs, as networkx (Di)Graphs with nodes 0..m-1.
+
+Every generator takes the number m of clients first and works for m = 1 (one client, no links). An arc
+(j, i) of a directed graph means that j sends to i. Random graphs are drawn from ``seed`` alone.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import networkx as nx
+import numpy as np
+
+from dfltheory.errors import GraphError, InputError, UnknownNameError
+from dfltheory.graphs.matrices import as_matrix, check_clients, support
+
+ATTEMPTS = 1000
+"""How often a random graph is redrawn before it is given up as hardly ever connected."""
+
+
+# -- rings, lines and products of them -------------------------------------------------------------
+
+
+def ring(m: int) -> nx.Graph:
+    """The cycle 0 - 1 - ... - (m-1) - 0 (one link for m = 2)."""
+    m = check_clients(m)
+    return _graph(m, ((i, (i + 1) % m) for i in range(m)), "ring")
+
+
+def directed_ring(m: int) -> nx.DiGraph:
+    """The directed cycle 0 -> 1 -> ... -> (m-1) -> 0."""
+    m = check_clients(m)
+    return _digraph(m, ((i, (i + 1) % m) for i in range(m)), "directed_ring")
+
+
+def path(m: int) -> nx.Graph:
+    """The line 0 - 1 - ... - (m-1)."""
+    m = check_clients(m)
+    return _graph(m, ((i, i + 1) for i in range(m - 1)), "path")
+
+
+def grid(m: int, sides: tuple[int, int] | None = None) -> nx.Graph:
+    """The open grid of a x b = m clients; client r b + c stands in row r, column c.
+
+    ``sides`` (a, b); without it the two factors of m nearest to each other (a prime m gives a path).
+    """
+    m = check_clients(m)
+    a, b = check_sides(m, sides)
+    return _graph(m, _lattice(a, b, wrap=False), "grid", sides=(a, b))
+
+
+def torus(m: int, sides: tuple[int, int] | None = None) -> nx.Graph:
+    """The grid with opposite sides joined: the product of the cycles of a and b clients, a b = m.
+
+    ``sides`` as in :func:`grid`. A side of 2 or 1 adds one link or none, never a double link, so that a
+    2 x 2 torus is the ring of 4.
+    """
+    m = check_clients(m)
+    a, b = check_sides(m, sides)
+    return _graph(m, _lattice(a, b, wrap=True), "torus", sides=(a, b))
+
+
+def hypercube(m: int) -> nx.Graph:
+    """Clients are linked where their numbers differ in one binary digit; m must be a power of two."""
+    m = check_clients(m)
+    if m & (m - 1):
+        raise InputError(f"m = {m} is not a power of two: a hypercube has 1, 2, 4, 8, ... clients")
+    bits = m.bit_length() - 1
+    return _graph(m, ((i, i ^ (1 << k)) for i in range(m) for k in range(bits)), "hypercube")
+
+
+# -- exponential graphs ----------------------------------------------------------------------------
+
+
+def exponential(m: int) -> nx.Graph:
+    """The static exponential graph made symmetric: i is linked to i +- 2^k mod m, 2^k < m.
+
+    It suits every symmetric weight rule (Definition 1); :func:`directed_exponential` is the directed
+    graph of Ying et al. (2021), whose uniform weights have the gap 2/(1 + ceil(log2 m)) for even m.
+    """
+    m = check_clients(m)
+    return _graph(m, ((i, (i + s) % m) for i in range(m) for s in hops(m)), "exponential")
+
+
+def directed_exponential(m: int) -> nx.DiGraph:
+    """The static exponential graph: i sends to i + 1, i + 2, i + 4, ... mod m.  [Ying et al. 2021]"""
+    m = check_clients(m)
+    return _digraph(m, ((i, (i + s) % m) for i in range(m) for s in hops(m)), "directed_exponential")
+
+
+def hops(m: int) -> list[int]:
+    """The powers of two below m: the hops of the exponential graph."""
+    return [1 << k for k in range((m - 1).bit_length())] if m > 1 else []
+
+
+# -- dense and tree-like graphs --------------------------------------------------------------------
+
+
+def complete(m: int) -> nx.Graph:
+    """Everybody is linked to everybody."""
+    m = check_clients(m)
+    return _graph(m, ((i, j) for i in range(m) for j in range(i)), "complete")
+
+
+def star(m: int) -> nx.Graph:
+    """Client 0 is linked to all others, who are linked to no one else."""
+    m = check_clients(m)
+    return _graph(m, ((0, i) for i in range(1, m)), "star")
+
+
+def two_cliques(m: int, bridges: int = 1) -> nx.Graph:
+    """Two complete halves (0..h-1 and h..m-1, h = m // 2) joined by ``bridges`` disjoint links."""
+    m = check_clients(m)
+    half = m // 2
+    if m > 1 and not 1 <= bridges <= half:
+        raise InputError(f"bridges = {bridges} must be between 1 and {half}, the size of the smaller clique")
+    halves = (range(half), range(half, m))
+    inside = ((i, j) for nodes in halves for i in nodes for j in nodes if j < i)
+    across = ((i, half + i) for i in range(min(bridges, half)))
+    return _graph(m, [*inside, *across], "two_cliques")
+
+
+def binary_tree(m: int) -> nx.Graph:
+    """The complete binary tree filled level by level: the parent of i is (i - 1) // 2."""
+    m = check_clients(m)
+    return _graph(m, ((i, (i - 1) // 2) for i in range(1, m)), "binary_tree")
+
+
+# -- random graphs ---------------------------------------------------------------------------------
+
+
+def random_regular(m: int, degree: int = 4, seed: int | None = 0) -> nx.Graph:
+    """A random connected graph in which everybody has ``degree`` neighbours (m * degree must be even)."""
+    m = check_clients(m)
+    if not 0 <= degree < m or (m * degree) % 2:
+        raise InputError(f"degree = {degree} must be below m = {m}, with m * degree even")
+    if m > 1 and (degree == 0 or (degree == 1 and m > 2)):
+        raise GraphError(
+            f"a graph of {m} clients with {degree} neighbours each is never connected: take degree >= 2"
+        )
+    rng = np.random.default_rng(seed)
+    draw = lambda: nx.random_regular_graph(degree, m, seed=int(rng.integers(2**32)))  # noqa: E731
+    return _named(
+        _until(draw, nx.is_connected, f"random_regular(m={m}, degree={degree})"), m, "random_regular"
+    )
+
+
+def erdos_renyi(m: int, p: float | None = None, seed: int | None = 0) -> nx.Graph:
+    """G(m, p) redrawn until it is connected; ``p`` defaults to 2 log(m) / m, twice the threshold."""
+    m = check_clients(m)
+    if p is None:
+        p = min(1.0, 2 * math.log(m) / m) if m > 2 else 1.0
+    if not 0 < p <= 1:
+        raise InputError(f"p = {p} must be a probability above 0")
+    rng = np.random.default_rng(seed)
+    draw = lambda: nx.fast_gnp_random_graph(m, p, seed=int(rng.integers(2**32)))  # noqa: E731
+    return _named(_until(draw, nx.is_connected, f"erdos_renyi(m={m}, p={p:g})"), m, "erdos_renyi")
+
+
+def random_out_degree(m: int, degree: int = 10, seed: int | None = 0) -> nx.DiGraph:
+    """Everybody sends to ``degree`` others drawn at random; redrawn until strongly connected.
+
+    ``degree`` is cut to m - 1 where m is small, as in the papers' "at most 10 neighbours".
+    """
+    m = check_clients(m)
+    if degree < 1:
+        raise InputError(f"degree = {degree} must be at least 1")
+    rng = np.random.default_rng(seed)
+
+    def draw() -> nx.DiGraph:
+        arcs = ((i, j) for i, row in enumerate(random_targets(m, degree, rng)) for j in row)
+        return _digraph(m, arcs, "random_out_degree")
+
+    return _until(draw, nx.is_strongly_connected, f"random_out_degree(m={m}, degree={degree})")
+
+
+def random_targets(m: int, degree: int, rng: np.random.Generator) -> np.ndarray:
+    """(m, min(degree, m-1)): for each client, others drawn uniformly without replacement."""
+    k = min(degree, m - 1)
+    if k == 0:
+        return np.empty((m, 0), dtype=int)
+    if m <= 4096:  # one shuffle of all others for everybody at once
+        order = np.argpartition(rng.random((m, m - 1)), k - 1, axis=1)[:, :k]
+    else:
+        order = np.stack([rng.choice(m - 1, size=k, replace=False, shuffle=False) for _ in range(m)])
+    return order + (order >= np.arange(m)[:, None])  # leave out oneself
+
+
+# -- by name, and from matrices --------------------------------------------------------------------
+
+TOPOLOGIES: dict[str, Callable[..., nx.Graph]] = {
+    f.__name__: f
+    for f in (
+        ring,
+        path,
+        star,
+        complete,
+        grid,
+        torus,
+        hypercube,
+        exponential,
+        directed_exponential,
+        directed_ring,
+        random_regular,
+        erdos_renyi,
+        random_out_degree,
+        two_cliques,
+        binary_tree,
+    )
+}
+"""Every static topology by its name."""
+
+
+def topology(name: str, m: int, **options: Any) -> nx.Graph:
+    """The topology called ``name`` (see :data:`TOPOLOGIES`; '-' counts as '_') with m clients."""
+    key = name.replace("-", "_")
+    if key not in TOPOLOGIES:
+        raise UnknownNameError("topology", name, set(TOPOLOGIES))
+    try:
+        return TOPOLOGIES[key](m, **options)
+    except TypeError as error:
+        raise InputError(f"topology {key} does not take {', '.join(options)}: {error}") from error
+
+
+def from_matrix(W: Any) -> nx.Graph:
+    """The graph of the non-zero off-diagonal entries of an adjacency or weight matrix (dense or sparse).
+
+    Undirected where the pattern is symmetric, else directed with an arc j -> i for w_ij != 0.
+    """
+    S = support(as_matrix(W, "the adjacency matrix"))
+    m = S.shape[0]
+    i, j = S.nonzero()
+    arcs = zip(j.tolist(), i.tolist())
+    symmetric = abs(S - S.T).nnz == 0
+    return _graph(m, arcs, "custom") if symmetric else _digraph(m, arcs, "custom")
+
+
+def check_sides(m: int, sides: tuple[int, int] | None) -> tuple[int, int]:
+    """(a, b) with a b = m: as given, or the factors of m nearest to each other, a <= b."""
+    if sides is None:
+        a = math.isqrt(m)
+        while m % a:
+            a -= 1
+        return a, m // a
+    try:
+        a, b = (check_clients(s) for s in sides)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"sides = {sides!r} must be two whole numbers >= 1") from error
+    if a * b != m:
+        raise InputError(f"sides {a} x {b} hold {a * b} clients, not m = {m}")
+    return a, b
+
+
+def _lattice(a: int, b: int, wrap: bool) -> Iterable[tuple[int, int]]:
+    for r in range(a):
+        for c in range(b):
+            if wrap or c + 1 < b:
+                yield r * b + c, r * b + (c + 1) % b
+            if wrap or r + 1 < a:
+                yield r * b + c, ((r + 1) % a) * b + c
+
+
+def _graph(m: int, edges: Iterable[tuple[int, int]], name: str, **about: Any) -> nx.Graph:
+    graph = nx.Graph(name=f"{name}({m})", topology=name, **about)
+    graph.add_nodes_from(range(m))
+    graph.add_edges_from((i, j) for i, j in edges if i != j)
+    return graph
+
+
+def _digraph(m: int, arcs: Iterable[tuple[int, int]], name: str) -> nx.DiGraph:
+    graph = nx.DiGraph(name=f"{name}({m})", topology=name)
+    graph.add_nodes_from(range(m))
+    graph.add_edges_from((i, j) for i, j in arcs if i != j)
+    return graph
+
+
+def _named(graph: nx.Graph, m: int, name: str) -> nx.Graph:
+    return _graph(m, graph.edges, name)
+
+
+def _until(draw: Callable[[], Any], connected: Callable[[Any], bool], what: str) -> Any:
+    for _ in range(ATTEMPTS):
+        graph = draw()
+        if connected(graph):
+            return graph
+    raise GraphError(f"{what} was not connected in {ATTEMPTS} draws: ask for more links")
+
+
+__all__ = [
+    *TOPOLOGIES,
+    "TOPOLOGIES",
+    "check_sides",
+    "from_matrix",
+    "hops",
+    "random_targets",
+    "topology",
+]
