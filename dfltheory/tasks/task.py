@@ -85,6 +85,10 @@ class Task(abc.ABC):
         """grad f at points x (S, d) -> (S, d)."""
         return self.gradient(self._at_every_client(x)).mean(-2)
 
+    def global_loss_and_gradient(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        """f and grad f at points x (S, d); a task that gets both from one pass overrides it."""
+        return self.global_loss(x), self.global_gradient(x)
+
     def start(self, generator: torch.Generator) -> Tensor:
         """The default common start x^0 (d,)."""
         return torch.zeros(self.d, dtype=self.dtype, device=self.device)

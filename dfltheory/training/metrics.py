@@ -53,10 +53,11 @@ class Recorder:
     def _measures(self, state: Any) -> dict[str, Tensor]:
         task, algorithm = self.task, self.algorithm
         models, mean = algorithm.models(state), algorithm.mean(state)
+        loss, gradient = task.global_loss_and_gradient(mean)
         measured = {
-            "grad_norm_sq": square(task.global_gradient(mean)),
+            "grad_norm_sq": square(gradient),
             "consensus": square(models - mean.unsqueeze(-2)).mean(-1),
-            "loss": task.global_loss(mean),
+            "loss": loss,
         }
         if (accuracy := task.accuracy(mean)) is not None:
             measured["accuracy"] = accuracy

@@ -31,6 +31,7 @@ def to_torch(W: Any, dtype: torch.dtype, device: torch.device | str, times: int 
                 torch.from_numpy(np.asarray(csr.data, dtype=np.float64)).to(dtype),
                 size=csr.shape,
                 device=device,
+                check_invariants=True,
             )
     dense = np.asarray(W, dtype=np.float64) if csr is None else csr.toarray()
     if times > 1:

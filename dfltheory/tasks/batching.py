@@ -1,0 +1,272 @@
+"""Gradients of N copies of one network, each on its own minibatch: four ways, one interface.
+
+A strategy is given stacked parameters x (N, d), inputs X (N, B, ...) and targets y (N, B, ...), and returns
+the gradients (N, d) of the mean loss over each copy's B examples. All ways give the same numbers up to
+rounding; they differ in speed:
+
+``batched``  linear layers with ReLU, tanh or sigmoid, written out as batched products (no autograd)
+``loop``     one copy after the other, its parameters views of x: convolutions on a CPU, and anything else
+``vmap``     torch.func.vmap over the copies, in chunks: networks on a GPU, small unusual networks on a CPU
+"""
+
+from __future__ import annotations
+
+import abc
+import copy
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from dfltheory.errors import InputError, UnknownNameError
+
+Loss = Callable[[Tensor, Tensor], Tensor]
+"""(outputs (B, ...), targets (B, ...)) -> mean over the examples, a scalar."""
+
+
+def mean_squared(outputs: Tensor, targets: Tensor) -> Tensor:
+    """Mean over all entries of (output - target)^2; a single output column is compared as a vector."""
+    return functional.mse_loss(outputs.squeeze(-1) if outputs.ndim == targets.ndim + 1 else outputs, targets)
+
+
+LOSSES: dict[str, Loss] = {"cross_entropy": functional.cross_entropy, "mse": mean_squared}
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Where each parameter of a module lies in the flat vector of length d, in named_parameters' order."""
+
+    names: tuple[str, ...]
+    shapes: tuple[torch.Size, ...]
+    slices: tuple[slice, ...]
+    d: int
+
+    @classmethod
+    def of(cls, module: nn.Module) -> Layout:
+        names, shapes, slices, end = [], [], [], 0
+        for name, p in module.named_parameters():
+            names.append(name)
+            shapes.append(p.shape)
+            slices.append(slice(end, end + p.numel()))
+            end += p.numel()
+        if end == 0:
+            raise InputError("a module without parameters has nothing to train")
+        return cls(tuple(names), tuple(shapes), tuple(slices), end)
+
+    def views(self, x: Tensor) -> list[Tensor]:
+        """The parameters of flat (..., d) as views (..., *shape)."""
+        return [x[..., s].view(*x.shape[:-1], *shape) for s, shape in zip(self.slices, self.shapes)]
+
+    def flat(self, module: nn.Module) -> Tensor:
+        """The module's parameters as one vector (d,), a copy."""
+        return torch.cat([p.detach().reshape(-1) for p in module.parameters()])
+
+
+class Strategy(abc.ABC):
+    """One way to evaluate N copies; ``offset`` (N, 1, C) is added to the outputs (balanced softmax)."""
+
+    name: str
+
+    def __init__(self, module: nn.Module, loss: Loss, layout: Layout):
+        self.module, self.criterion, self.layout = module, loss, layout
+
+    @abc.abstractmethod
+    def gradient(self, x: Tensor, X: Tensor, y: Tensor, offset: Tensor | None = None) -> Tensor:
+        """Gradients (N, d) of each copy's mean loss."""
+
+    @abc.abstractmethod
+    def outputs(self, x: Tensor, X: Tensor) -> Tensor:
+        """Each copy's outputs (N, B, ...)."""
+
+    def loss(self, x: Tensor, X: Tensor, y: Tensor) -> Tensor:
+        """Each copy's mean loss (N,)."""
+        out = self.outputs(x, X)
+        return torch.stack([self.criterion(o, t) for o, t in zip(out, y)])
+
+
+class Loop(Strategy):
+    """One copy after the other; the module's parameters become views of x, nothing is copied in."""
+
+    name = "loop"
+
+    def __init__(self, module: nn.Module, loss: Loss, layout: Layout):
+        super().__init__(copy.deepcopy(module), loss, layout)
+        self._parameters = [p.requires_grad_() for p in self.module.parameters()]
+
+    def bind(self, x: Tensor) -> nn.Module:
+        """The module with its parameters lying in x (d,)."""
+        for p, view in zip(self._parameters, self.layout.views(x)):
+            p.data = view
+        return self.module
+
+    def gradient(self, x: Tensor, X: Tensor, y: Tensor, offset: Tensor | None = None) -> Tensor:
+        return self.loss_and_gradient(x, X, y, offset)[1]
+
+    def loss_and_gradient(
+        self, x: Tensor, X: Tensor, y: Tensor, offset: Tensor | None = None
+    ) -> tuple[list[Tensor], Tensor]:
+        """Each copy's mean loss, and the gradients (N, d), from one pass."""
+        g = torch.empty_like(x, memory_format=torch.contiguous_format)
+        losses = []
+        with torch.enable_grad():
+            for n in range(x.shape[0]):
+                out = self.bind(x[n])(X[n])
+                loss = self.criterion(out if offset is None else out + offset[n], y[n])
+                parts = torch.autograd.grad(loss, self._parameters)
+                torch.cat([part.reshape(-1) for part in parts], out=g[n])
+                losses.append(loss.detach())
+        return losses, g
+
+    def outputs(self, x: Tensor, X: Tensor) -> Tensor:
+        with torch.no_grad():
+            return torch.stack([self.bind(x[n])(X[n]) for n in range(x.shape[0])])
+
+
+class Vmap(Strategy):
+    """torch.func.vmap over the copies, ``chunk`` of them at once (None: all)."""
+
+    name = "vmap"
+
+    def __init__(self, module: nn.Module, loss: Loss, layout: Layout, chunk: int | None = None):
+        super().__init__(copy.deepcopy(module), loss, layout)
+        self.chunk = chunk
+
+    def _call(self, parameters: tuple[Tensor, ...], X: Tensor) -> Tensor:
+        return torch.func.functional_call(self.module, dict(zip(self.layout.names, parameters)), (X,))
+
+    def gradient(self, x: Tensor, X: Tensor, y: Tensor, offset: Tensor | None = None) -> Tensor:
+        def loss(parameters: tuple[Tensor, ...], X: Tensor, y: Tensor, shift: Tensor | None) -> Tensor:
+            out = self._call(parameters, X)
+            return self.criterion(out if shift is None else out + shift, y)
+
+        axes = (0, 0, 0, None if offset is None else 0)
+        slope: Any = torch.func.vmap(torch.func.grad(loss), in_dims=axes, chunk_size=self.chunk)
+        parts = slope(tuple(self.layout.views(x)), X, y, offset)
+        return torch.cat([part.reshape(x.shape[0], -1) for part in parts], dim=1)
+
+    def outputs(self, x: Tensor, X: Tensor) -> Tensor:
+        with torch.no_grad():
+            call: Any = torch.func.vmap(self._call, chunk_size=self.chunk)
+            return call(tuple(self.layout.views(x)), X)
+
+
+_ACTIVATIONS: dict[type[nn.Module], tuple[Callable[[Tensor], Tensor], Callable[[Tensor, Tensor], Tensor]]] = {
+    # forward in place, and delta <- delta * derivative written with the activation's own value h
+    nn.ReLU: (torch.relu_, lambda delta, h: delta.mul_(h > 0)),
+    nn.Tanh: (torch.tanh_, lambda delta, h: delta.mul_(1 - h * h)),
+    nn.Sigmoid: (torch.sigmoid_, lambda delta, h: delta.mul_(h * (1 - h))),
+}
+
+
+class Batched(Strategy):
+    """Linear layers with activations between them, as batched products; backward written by hand."""
+
+    name = "batched"
+
+    def __init__(self, module: nn.Module, loss: Loss, layout: Layout):
+        super().__init__(module, loss, layout)
+        layers = dense_layers(module)
+        if layers is None or loss not in (functional.cross_entropy, mean_squared):
+            raise InputError(
+                "the batched strategy knows linear layers with ReLU, tanh or sigmoid between them"
+            )
+        where = dict(zip(layout.names, zip(layout.slices, layout.shapes)))
+        self._layers = [(where[w], where[b][0] if b else None, activation) for w, b, activation in layers]
+
+    def _weights(self, x: Tensor, k: int) -> Tensor:
+        (part, shape), _, _ = self._layers[k]
+        return x[:, part].view(x.shape[0], *shape)
+
+    def _forward(self, x: Tensor, X: Tensor) -> list[Tensor]:
+        """Inputs of every layer, and the outputs last: (N, B, width) each."""
+        h = [X.reshape(*X.shape[:2], -1)]
+        for k, (_, bias, activation) in enumerate(self._layers):
+            W = self._weights(x, k).transpose(1, 2)
+            a = torch.bmm(h[-1], W) if bias is None else torch.baddbmm(x[:, None, bias], h[-1], W)
+            h.append(a if activation is None else _ACTIVATIONS[activation][0](a))
+        return h
+
+    @torch.no_grad()
+    def gradient(self, x: Tensor, X: Tensor, y: Tensor, offset: Tensor | None = None) -> Tensor:
+        h = self._forward(x, X)
+        delta = self._slope(h.pop(), y, offset)
+        g = torch.empty_like(x, memory_format=torch.contiguous_format)
+        for k in reversed(range(len(self._layers))):
+            bias = self._layers[k][1]
+            torch.bmm(delta.transpose(1, 2), h[k], out=self._weights(g, k))
+            if bias is not None:
+                torch.sum(delta, dim=1, out=g[:, bias])
+            if k > 0:
+                delta = torch.bmm(delta, self._weights(x, k))
+                below = self._layers[k - 1][2]
+                if below is not None:
+                    delta = _ACTIVATIONS[below][1](delta, h[k])
+        return g
+
+    def _slope(self, out: Tensor, y: Tensor, offset: Tensor | None) -> Tensor:
+        """The derivative of each copy's mean loss in its outputs (N, B, C)."""
+        if self.criterion is functional.cross_entropy:
+            delta = torch.softmax(out if offset is None else out + offset, dim=-1)
+            if y.is_floating_point():  # class probabilities
+                delta = delta * y.sum(-1, keepdim=True) - y
+            else:
+                delta.scatter_add_(-1, y.unsqueeze(-1), torch.full_like(delta[..., :1], -1.0))
+            return delta.div_(out.shape[1])
+        shifted = out if offset is None else out + offset
+        return (shifted - y.reshape(out.shape)).mul_(2 / math.prod(out.shape[1:]))
+
+    @torch.no_grad()
+    def outputs(self, x: Tensor, X: Tensor) -> Tensor:
+        return self._forward(x, X)[-1]
+
+
+def dense_layers(module: nn.Module) -> list[tuple[str, str | None, type[nn.Module] | None]] | None:
+    """(weight, bias, activation) of each layer, if the module is a stack of linear layers; else None."""
+    if isinstance(module, nn.Linear):
+        return [("weight", "bias" if module.bias is not None else None, None)]
+    if type(module) is not nn.Sequential:
+        return None
+    layers: list[tuple[str, str | None, type[nn.Module] | None]] = []
+    for name, part in module.named_children():
+        if isinstance(part, nn.Linear):
+            layers.append((f"{name}.weight", f"{name}.bias" if part.bias is not None else None, None))
+        elif type(part) in _ACTIVATIONS and layers and layers[-1][2] is None:
+            layers[-1] = (*layers[-1][:2], type(part))
+        elif not (isinstance(part, nn.Flatten) and not layers and (part.start_dim, part.end_dim) == (1, -1)):
+            return None
+    shared = len(layers) != len({w for w, _, _ in layers})
+    return layers if layers and layers[-1][2] is None and not shared else None
+
+
+def choose(
+    module: nn.Module, loss: Loss, layout: Layout, device: torch.device, name: str = "auto"
+) -> Strategy:
+    """The strategy of that name, or the one that measures fastest for this kind of module and device."""
+    known: dict[str, type[Strategy]] = {s.name: s for s in (Batched, Loop, Vmap)}
+    if name != "auto":
+        if name not in known:
+            raise UnknownNameError("batching strategy", name, {"auto", *known})
+        return known[name](module, loss, layout)
+    if dense_layers(module) is not None and loss in (functional.cross_entropy, mean_squared):
+        return Batched(module, loss, layout)
+    if device.type != "cpu":
+        return Vmap(module, loss, layout, chunk=32)
+    return Loop(module, loss, layout)
+
+
+__all__ = [
+    "LOSSES",
+    "Batched",
+    "Layout",
+    "Loop",
+    "Loss",
+    "Strategy",
+    "Vmap",
+    "choose",
+    "dense_layers",
+    "mean_squared",
+]

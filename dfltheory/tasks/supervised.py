@@ -1,0 +1,384 @@
+"""Any torch module on any clients' tensors, as a task: f_i = mean loss over client i's examples."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
+from typing import Any, Literal, NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from dfltheory.constants import ProblemConstants
+from dfltheory.errors import InputError, UnknownNameError
+from dfltheory.models import split
+from dfltheory.tasks.batching import LOSSES, Layout, Loop, Loss, choose
+from dfltheory.tasks.sampling import Epochs, iid
+from dfltheory.tasks.task import Task
+
+Examples = tuple[Any, Any]
+"""(inputs (n, ...), targets (n, ...)): tensors or numpy arrays."""
+
+
+class Batch(NamedTuple):
+    """One minibatch for every seed and client: inputs (S, m, B, ...), targets (S, m, B, ...)."""
+
+    X: Tensor
+    y: Tensor
+
+
+class Supervised(Task):
+    """f_i(x) = (1/n_i) sum_j loss(module_x(X_ij), y_ij) + (weight_decay / 2) ||x||^2,  f = (1/m) sum_i f_i.
+
+    Every client counts the same, whatever its n_i. The module's parameters, flattened in the order of
+    ``named_parameters``, are the vector x of length d; they are viewed, never copied through a state_dict.
+
+    Parameters
+    ----------
+    module : any torch.nn.Module without buffers that training changes (batch norm) and without random layers
+    clients : [(X_1, y_1), ...], client i's examples; the n_i may differ
+    batch : B examples a minibatch; ``None``: all of a client's examples, so that gradients are exact
+    test : ``(X, y)`` for all clients, or a list with one pair for each client
+    loss : ``cross_entropy`` or ``mse``, or a function (outputs, targets) -> mean over the examples;
+        unless told, cross-entropy for whole-number targets and mean squared error for others
+    sampling : ``iid`` with replacement, as the theory has it, or ``epochs``: reshuffled at each round's start
+        and after each pass, as the papers' experiments have it
+    weight_decay : of the objective, so that measured losses and gradients contain it
+    personal : dotted names of the personal parameters v (``"head"``); the rest is the shared u. ``None``: the
+        last submodule with parameters of its own
+    start : ``module``: x^0 is the module's parameters as given; ``fresh``: every seed draws its own through
+        the modules' ``reset_parameters``
+    preprocess : applied to inputs whenever they are used (scaling of bytes, for example)
+    augment : applied to the inputs of minibatches only: (X (S, m, B, ...), one generator per seed) -> X
+    strategy : how the clients are batched: ``auto``, ``batched``, ``loop``, ``vmap`` (see tasks.batching)
+    dtype : of the parameters and of floating-point inputs; ``None``: the module's
+    constants : what is known of the problem; by default f* >= 0 where the loss is one of the named ones
+
+    Raises InputError for clients without examples, unequal lengths, or modules that cannot be batched.
+    """
+
+    name = "supervised"
+
+    def __init__(
+        self,
+        module: nn.Module,
+        clients: Sequence[Examples],
+        batch: int | None = 20,
+        *,
+        test: Examples | Sequence[Examples] | None = None,
+        loss: str | Loss | None = None,
+        sampling: Literal["iid", "epochs"] = "iid",
+        weight_decay: float = 0.0,
+        personal: str | Sequence[str] | None = None,
+        start: Literal["module", "fresh"] = "module",
+        preprocess: Callable[[Tensor], Tensor] | None = None,
+        augment: Callable[[Tensor, Sequence[torch.Generator]], Tensor] | None = None,
+        strategy: str = "auto",
+        dtype: torch.dtype | None = None,
+        device: torch.device | str = "cpu",
+        constants: ProblemConstants | None = None,
+        name: str = "supervised",
+    ):
+        refuse_unfit(module)
+        self.name = name
+        self.layout = Layout.of(module)
+        self.d, self.m = self.layout.d, len(clients)
+        self.dtype = dtype or next(module.parameters()).dtype
+        self.device = torch.device(device)
+        self.module = copy.deepcopy(module).to(dtype=self.dtype, device=self.device).eval()
+        self.preprocess, self.augment = preprocess, augment
+        self.X, self.y, self.sizes, self.offsets = self._gathered(clients, "client")
+        self._test = self._test_sets(test)
+        self.batch = _checked_batch(batch)
+        self.weight_decay = float(weight_decay)
+        if self.weight_decay < 0:
+            raise InputError(f"weight_decay = {weight_decay} must be a number >= 0")
+        for word, value, known in (
+            ("sampling", sampling, {"iid", "epochs"}),
+            ("start", start, {"module", "fresh"}),
+        ):
+            if value not in known:
+                raise UnknownNameError(word, value, known)
+        self.sampling, self._start = sampling, start
+        self.shared = shared_index(self.module, personal)
+        self.criterion = self._criterion(loss)
+        self.strategy = choose(self.module, self.criterion, self.layout, self.device, strategy)
+        self._single = Loop(self.module, self.criterion, self.layout)
+        known_loss = self.criterion in LOSSES.values()
+        self._constants = constants or (
+            ProblemConstants(f_star=0.0, standing={"f_star": "bound"}) if known_loss else ProblemConstants()
+        )
+
+    # -- what it is made of ---------------------------------------------------------------------------
+
+    def _gathered(self, clients: Sequence[Examples], what: str) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        """All examples in one row of tensors, the clients' sizes and where each begins."""
+        if not len(clients):
+            raise InputError("a task needs at least one client")
+        inputs, targets = [], []
+        for i, (X, y) in enumerate(clients):
+            X, y = torch.as_tensor(X), torch.as_tensor(y)
+            if len(X) == 0 or len(X) != len(y):
+                raise InputError(
+                    f"{what} {i} has {len(X)} inputs and {len(y)} targets: give as many, at least 1"
+                )
+            inputs.append(X.to(self.dtype) if X.is_floating_point() else X)
+            targets.append(y.to(self.dtype) if y.is_floating_point() else y.long())
+        sizes = torch.tensor([len(X) for X in inputs])
+        offsets = torch.cumsum(sizes, 0) - sizes
+        X, y = torch.cat(inputs).to(self.device), torch.cat(targets).to(self.device)
+        return X, y, sizes.to(self.device), offsets.to(self.device)
+
+    def _test_sets(self, test: Any) -> tuple[Tensor, Tensor, Tensor, Tensor] | None:
+        if test is None:
+            return None
+        if isinstance(test, tuple) and len(test) == 2 and torch.as_tensor(test[0]).ndim > 0:
+            return self._gathered([test], "the test set")
+        if len(test) != self.m:
+            raise InputError(
+                f"{len(test)} test sets for {self.m} clients: give one for each, or one pair for all"
+            )
+        return self._gathered(test, "test set")
+
+    def _criterion(self, loss: str | Loss | None) -> Loss:
+        if callable(loss):
+            return loss
+        name = loss or ("mse" if self.y.is_floating_point() else "cross_entropy")
+        if name not in LOSSES:
+            raise UnknownNameError("loss", name, set(LOSSES))
+        return LOSSES[name]
+
+    @property
+    def constants(self) -> ProblemConstants:
+        return self._constants
+
+    def with_constants(self, constants: ProblemConstants) -> Supervised:
+        """The same task with these constants, for example estimated ones."""
+        other = copy.copy(self)
+        other._constants = constants
+        return other
+
+    @property
+    def blocks(self) -> tuple[slice, ...]:
+        return self.layout.slices
+
+    @property
+    def steps_per_epoch(self) -> int:
+        """Local steps that make one pass over a client's data, on average over clients."""
+        if self.batch is None:
+            return 1
+        return max(1, round(float(self.sizes.double().mean()) / self.batch))
+
+    def start(self, generator: torch.Generator) -> Tensor:
+        if self._start == "module":
+            return self.layout.flat(self.module)
+        fresh = copy.deepcopy(self.module)
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(generator.initial_seed())
+            for part in fresh.modules():
+                if callable(getattr(part, "reset_parameters", None)):
+                    part.reset_parameters()  # type: ignore[operator]
+        return self.layout.flat(fresh)
+
+    # -- what an algorithm sees -------------------------------------------------------------------------
+
+    def stream(self, generators: Sequence[torch.Generator]) -> Callable[[], Batch | None]:
+        if self.batch is None or self.sampling == "iid":
+            return lambda: self.sample(generators)
+        epochs = Epochs(self.sizes, self.batch, generators)
+        return lambda: self._batch(epochs.draw(), generators)
+
+    def sample(self, generators: Sequence[torch.Generator]) -> Batch | None:
+        if self.batch is None:
+            return None
+        return self._batch(iid(self.sizes, self.batch, generators), generators)
+
+    def _batch(self, index: Tensor, generators: Sequence[torch.Generator]) -> Batch:
+        flat = (index + self.offsets.unsqueeze(-1)).reshape(-1)
+        X = self._prepared(self.X.index_select(0, flat)).unflatten(0, index.shape)
+        if self.augment is not None:
+            X = self.augment(X, generators)
+        return Batch(X, self.y.index_select(0, flat).unflatten(0, index.shape))
+
+    def gradient(self, x: Tensor, batch: Batch | None = None) -> Tensor:
+        return self._gradient(x, batch, None)
+
+    def balanced_gradient(self, x: Tensor, batch: Batch | None = None) -> Tensor:
+        """Balanced softmax: the outputs are shifted by the logarithm of the client's class frequencies."""
+        return self._gradient(x, batch, self.log_frequencies)
+
+    def _gradient(self, x: Tensor, batch: Batch | None, shift: Tensor | None) -> Tensor:
+        S = x.shape[0]
+        total: Tensor | None = None
+        for X, y, clients, share in (
+            [(*batch, slice(None), None)] if batch is not None else self._everything(S)
+        ):
+            part = x[:, clients]
+            n = part.shape[:2]
+            offset = None if shift is None else shift[clients].expand(S, -1, -1).reshape(n.numel(), 1, -1)
+            g = self.strategy.gradient(part.reshape(n.numel(), -1), _merged(X), _merged(y), offset)
+            g = g.view(*n, -1)
+            if share is None:
+                total = g
+            else:
+                total = torch.zeros_like(x) if total is None else total
+                total[:, clients].add_(g, alpha=share)
+        assert total is not None
+        return total.add_(x, alpha=self.weight_decay) if self.weight_decay else total
+
+    def loss(self, x: Tensor, batch: Batch | None = None) -> Tensor:
+        S = x.shape[0]
+        losses = torch.zeros(x.shape[:2], dtype=x.dtype, device=x.device)
+        for X, y, clients, share in (
+            [(*batch, slice(None), 1.0)] if batch is not None else self._everything(S)
+        ):
+            part = x[:, clients]
+            value = self.strategy.loss(part.flatten(0, 1), _merged(X), _merged(y))
+            losses[:, clients].add_(value.view(part.shape[:2]), alpha=share)
+        return losses + self.weight_decay / 2 * (x * x).sum(-1) if self.weight_decay else losses
+
+    def _everything(self, S: int) -> Iterator[tuple[Tensor, Tensor, slice, float]]:
+        """All examples in pieces (inputs, targets, clients, share of these clients' mean)."""
+        sizes, offsets = self.sizes.tolist(), self.offsets.tolist()
+        alike = len(set(sizes)) == 1
+        groups = (
+            [(slice(0, self.m), sizes[0])] if alike else [(slice(i, i + 1), n) for i, n in enumerate(sizes)]
+        )
+        for clients, n in groups:
+            width = clients.stop - clients.start
+            begin = offsets[clients.start]
+            X = self.X[begin : begin + width * n].unflatten(0, (width, n))
+            y = self.y[begin : begin + width * n].unflatten(0, (width, n))
+            step = max(1, _PIECE // max(1, S * width))
+            for a in range(0, n, step):
+                piece = slice(a, min(a + step, n))
+                inputs = X[:, piece]
+                inputs = self._prepared(inputs.flatten(0, 1)).unflatten(0, inputs.shape[:2])
+                share = (piece.stop - piece.start) / n
+                yield (
+                    inputs.expand(S, *inputs.shape),
+                    y[:, piece].expand(S, *y[:, piece].shape),
+                    clients,
+                    share,
+                )
+
+    @cached_property
+    def log_frequencies(self) -> Tensor:
+        """log of the share of class c among client i's examples (m, C), -1e4 in place of -inf."""
+        if self.y.is_floating_point():
+            raise InputError("class-balanced risk needs whole-number targets (classes)")
+        classes = self._single.outputs(
+            self.layout.flat(self.module).unsqueeze(0), self._prepared(self.X[:1])[None]
+        )
+        counts = torch.zeros(self.m, classes.shape[-1], dtype=self.dtype, device=self.device)
+        owner = torch.repeat_interleave(torch.arange(self.m, device=self.device), self.sizes)
+        counts.index_put_((owner, self.y), torch.ones_like(self.y, dtype=self.dtype), accumulate=True)
+        return (counts / self.sizes.unsqueeze(-1)).log().clamp_min(-1e4)
+
+    # -- what is measured -------------------------------------------------------------------------------
+
+    def global_loss(self, x: Tensor) -> Tensor:
+        return torch.stack([self._at(point, slope=False)[0] for point in x])
+
+    def global_gradient(self, x: Tensor) -> Tensor:
+        return self.global_loss_and_gradient(x)[1]
+
+    def global_loss_and_gradient(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        both = [self._at(point, slope=True) for point in x]
+        return torch.stack([v for v, _ in both]), torch.stack([g for _, g in both])
+
+    def _at(self, x: Tensor, slope: bool) -> tuple[Tensor, Tensor]:
+        """f and its gradient at one point (d,): one model over all examples, pieces of equal clients."""
+        value, gradient = torch.zeros((), dtype=x.dtype, device=x.device), torch.zeros_like(x)
+        sizes = self.sizes.tolist()
+        begin = 0
+        while begin < len(self.X):
+            owner = int(torch.searchsorted(self.offsets, begin, right=True)) - 1
+            end_of_client = int(self.offsets[owner]) + sizes[owner]
+            end = min(begin + _PIECE, end_of_client)
+            while end == end_of_client and end - begin < _PIECE and owner + 1 < self.m:
+                if sizes[owner + 1] != sizes[owner] or end + sizes[owner + 1] - begin > _PIECE:
+                    break
+                owner += 1
+                end = end_of_client = end + sizes[owner]
+            share = (end - begin) / sizes[owner] / self.m
+            X, y = self._prepared(self.X[begin:end])[None], self.y[begin:end][None]
+            if slope:
+                loss, g = self._single.loss_and_gradient(x[None], X, y)
+                gradient.add_(g[0], alpha=share)
+            else:
+                loss = self._single.loss(x[None], X, y)
+            value = value + share * loss[0]
+            begin = end
+        if self.weight_decay:
+            value = value + self.weight_decay / 2 * (x @ x)
+            gradient.add_(x, alpha=self.weight_decay)
+        return value, gradient
+
+    def accuracy(self, x: Tensor) -> Tensor | None:
+        if self._test is None or self.y.is_floating_point():
+            return None
+        return self._right(x.unsqueeze(1).expand(-1, len(self._test[2]), -1)).mean(-1)
+
+    def client_accuracy(self, x: Tensor) -> Tensor | None:
+        if self._test is None or self.y.is_floating_point() or len(self._test[2]) != self.m:
+            return None
+        return self._right(x)
+
+    def _right(self, x: Tensor) -> Tensor:
+        """Share of test set k that model x[:, k] classifies rightly: (S, k, d) -> (S, k), float64."""
+        assert self._test is not None
+        X, y, sizes, offsets = self._test
+        share = torch.zeros(x.shape[:2], dtype=torch.float64, device=x.device)
+        for k, (n, begin) in enumerate(zip(sizes.tolist(), offsets.tolist())):
+            for a in range(begin, begin + n, _PIECE):
+                piece = slice(a, min(a + _PIECE, begin + n))
+                inputs = self._prepared(X[piece])[None]
+                for s in range(x.shape[0]):
+                    guess = self._single.outputs(x[s, k][None], inputs)[0].argmax(-1)
+                    share[s, k] += (guess == y[piece]).sum() / n
+        return share
+
+    def _prepared(self, X: Tensor) -> Tensor:
+        X = X if self.preprocess is None else self.preprocess(X)
+        return X.to(self.dtype) if X.is_floating_point() else X
+
+
+_PIECE = 2000
+"""Examples that are pushed through the networks at once when all of them are asked for."""
+
+
+def _merged(t: Tensor) -> Tensor:
+    return t.flatten(0, 1)
+
+
+def _checked_batch(batch: int | None) -> int | None:
+    if batch is not None and (isinstance(batch, bool) or not isinstance(batch, int) or batch < 1):
+        raise InputError(f"batch = {batch!r} must be an integer >= 1, or None for all examples")
+    return batch
+
+
+def refuse_unfit(module: nn.Module) -> None:
+    """One clear line for modules whose forward pass changes state or draws random numbers."""
+    for name, part in module.named_modules():
+        if isinstance(part, nn.modules.batchnorm._BatchNorm) and part.track_running_stats:
+            raise InputError(
+                f"{name or 'the module'} is batch norm, whose statistics gossip does not mix: use group norm"
+            )
+        if isinstance(part, nn.modules.dropout._DropoutNd) and part.p > 0:
+            raise InputError(
+                f"{name or 'the module'} is dropout, which draws random numbers of its own: set p = 0"
+            )
+
+
+def shared_index(module: nn.Module, personal: str | Sequence[str] | None) -> slice | Tensor:
+    """The coordinates of the shared block: a slice where they are one run, else their positions."""
+    mask = split(module, personal).shared_mask
+    index = mask.nonzero().squeeze(1)
+    if len(index) and int(index[-1]) - int(index[0]) + 1 != len(index):
+        return index
+    return slice(int(index[0]), int(index[-1]) + 1) if len(index) else slice(0, 0)
+
+
+__all__ = ["Batch", "Examples", "Supervised", "refuse_unfit", "shared_index"]

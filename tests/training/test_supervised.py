@@ -1,0 +1,279 @@
+"""Any module on any clients' tensors: batching strategies, sampling, constants, measures."""
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+from torch.nn import functional
+
+import dfltheory.algorithms as alg
+from dfltheory.errors import DFLTheoryError
+from dfltheory.tasks.batching import Layout, choose, dense_layers
+from dfltheory.tasks.supervised import Supervised
+from dfltheory.training import train
+from tests.algorithms.problems import ring_matrix
+
+
+def mlp(classes=3):
+    torch.manual_seed(0)
+    return nn.Sequential(
+        nn.Flatten(), nn.Linear(8, 5), nn.ReLU(), nn.Linear(5, 4), nn.Tanh(), nn.Linear(4, classes)
+    )
+
+
+def convolution():
+    torch.manual_seed(1)
+    return nn.Sequential(nn.Conv2d(1, 3, 3), nn.GroupNorm(3, 3), nn.ReLU(), nn.Flatten(), nn.Linear(12, 3))
+
+
+def softmax():
+    torch.manual_seed(2)
+    return nn.Sequential(nn.Flatten(), nn.Linear(8, 3, bias=False))
+
+
+def clients(shape, m=4, sizes=(7, 5, 9, 5), seed=0, classes=3):
+    rng = np.random.default_rng(seed)
+    return [(rng.normal(size=(n, *shape)), rng.integers(classes, size=n)) for n in sizes[:m]]
+
+
+CASES = {"mlp": (mlp, (2, 4)), "softmax": (softmax, (8,)), "convolution": (convolution, (1, 4, 4))}
+
+
+def build(case, **options):
+    module, shape = CASES[case]
+    return Supervised(module(), clients(shape), batch=3, dtype=torch.float64, **options)
+
+
+def literal_loss(task, i, x, X, y):
+    """The mean loss of one client from a fresh copy of the module with its parameters loaded by hand."""
+    import copy
+
+    module = copy.deepcopy(task.module)
+    end = 0
+    with torch.no_grad():
+        for p in module.parameters():
+            p.copy_(x[end : end + p.numel()].view_as(p))
+            end += p.numel()
+    loss = task.criterion(module(X), y)
+    return loss, torch.cat([g.reshape(-1) for g in torch.autograd.grad(loss, list(module.parameters()))])
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("strategy", ["auto", "batched", "loop", "vmap"])
+def test_every_strategy_gives_every_clients_gradient(case, strategy):
+    if strategy == "batched" and case == "convolution":
+        with pytest.raises(DFLTheoryError, match="linear layers"):
+            build(case, strategy=strategy)
+        return
+    task = build(case, strategy=strategy, weight_decay=0.3)
+    generators = [torch.Generator().manual_seed(s) for s in (1, 2)]
+    x = torch.randn(2, 4, task.d, dtype=torch.float64)
+    batch = task.sample(generators)
+    gradient, loss = task.gradient(x, batch), task.loss(x, batch)
+    exact, full = task.gradient(x), task.loss(x)
+    data = clients(CASES[case][1])
+    for s in range(2):
+        for i in range(4):
+            value, g = literal_loss(task, i, x[s, i], batch.X[s, i], batch.y[s, i])
+            torch.testing.assert_close(gradient[s, i], g + 0.3 * x[s, i], rtol=1e-10, atol=1e-12)
+            torch.testing.assert_close(loss[s, i], value.detach() + 0.15 * x[s, i] @ x[s, i])
+            X, y = (torch.as_tensor(a) for a in data[i])
+            value, g = literal_loss(task, i, x[s, i], X, y)
+            torch.testing.assert_close(exact[s, i], g + 0.3 * x[s, i], rtol=1e-10, atol=1e-12)
+            torch.testing.assert_close(full[s, i], value.detach() + 0.15 * x[s, i] @ x[s, i])
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_measures_at_one_point_are_means_over_clients(case, monkeypatch):
+    task = build(case, weight_decay=0.1)
+    x = torch.randn(3, task.d, dtype=torch.float64)
+    everywhere = x.unsqueeze(1).expand(-1, 4, -1)
+    loss, gradient = task.loss(everywhere).mean(-1), task.gradient(everywhere).mean(-2)
+    for piece in (2000, 4, 11):  # pieces within clients, and over several of them
+        monkeypatch.setattr("dfltheory.tasks.supervised._PIECE", piece)
+        torch.testing.assert_close(task.global_loss(x), loss)
+        torch.testing.assert_close(task.global_gradient(x), gradient)
+        torch.testing.assert_close(task.gradient(everywhere).mean(-2), gradient)
+
+
+def test_strategies_give_one_trajectory():
+    runs = [
+        train(
+            alg.DFedSAM(eta=0.1, K=3, rho=0.05), build("mlp", strategy=s), ring_matrix(4), rounds=4, seeds=2
+        )
+        for s in ("batched", "loop", "vmap")
+    ]
+    for run in runs[1:]:
+        np.testing.assert_allclose(run.x, runs[0].x, rtol=0, atol=1e-12)
+
+
+def test_automatic_choice():
+    def chosen(module, device="cpu"):
+        return choose(module, functional.cross_entropy, Layout.of(module), torch.device(device)).name
+
+    assert chosen(mlp()) == "batched"
+    assert chosen(softmax()) == "batched"
+    assert chosen(convolution()) == "loop"
+    assert chosen(convolution(), "meta") == "vmap"
+    assert dense_layers(nn.Linear(3, 2)) == [("weight", "bias", None)]
+    assert dense_layers(nn.Sequential(nn.Linear(3, 2), nn.ReLU())) is None
+    assert dense_layers(nn.Sequential(nn.Linear(3, 2), nn.LayerNorm(2), nn.Linear(2, 2))) is None
+    shared = nn.Linear(3, 3)
+    assert dense_layers(nn.Sequential(shared, nn.ReLU(), shared)) is None
+
+
+def test_regression_and_own_losses():
+    rng = np.random.default_rng(0)
+    data = [(rng.normal(size=(6, 3)), rng.normal(size=6)) for _ in range(3)]
+    module = nn.Linear(3, 1)
+    task = Supervised(module, data, batch=None, dtype=torch.float64)
+    x = torch.randn(1, 3, 4, dtype=torch.float64)
+    for i, (X, y) in enumerate(data):
+        r = X @ x[0, i, :3].numpy() + float(x[0, i, 3]) - y
+        np.testing.assert_allclose(task.loss(x)[0, i], np.mean(r**2))
+        np.testing.assert_allclose(task.gradient(x)[0, i, :3], 2 * X.T @ r / 6)
+    assert task.sample([torch.Generator()]) is None
+
+    def quartic(outputs, targets):
+        return ((outputs.squeeze(-1) - targets) ** 4).mean()
+
+    own = Supervised(module, data, batch=2, dtype=torch.float64, loss=quartic)
+    np.testing.assert_allclose(own.loss(x)[0, 2], np.mean(r**4))
+    np.testing.assert_allclose(own.gradient(x)[0, 2, :3], 4 * X.T @ r**3 / 6)
+    assert own.constants.f_star is None
+    assert task.constants.f_star == 0.0
+    assert task.constants.standing_of("f_star") == "bound"
+
+
+def numbered(sizes, **options):
+    """Clients whose inputs are their own numbers, so that a minibatch tells which examples it took."""
+    data = [(np.arange(n, dtype=float)[:, None] + 100 * i, np.zeros(n)) for i, n in enumerate(sizes)]
+    return Supervised(nn.Linear(1, 1), data, dtype=torch.float64, **options)
+
+
+def test_epochs_visit_every_example_once_a_pass():
+    task = numbered([6, 4, 9], batch=3, sampling="epochs")
+    draw = task.stream([torch.Generator().manual_seed(s) for s in (0, 1)])
+    seen = torch.cat([draw().X for _ in range(12)], dim=2)[..., 0]  # (S, m, 36)
+    for s in range(2):
+        for i, n in enumerate([6, 4, 9]):
+            for k in range(36 // n):
+                part = seen[s, i, k * n : (k + 1) * n]
+                assert sorted(part.tolist()) == [100 * i + j for j in range(n)]
+    assert not torch.equal(seen[0, 0, :6], seen[0, 0, 6:12])
+    assert not torch.equal(seen[0], seen[1])
+
+
+def test_iid_draws_are_uniform_over_each_clients_own_examples():
+    task = numbered([3, 8], batch=4000)
+    X = task.sample([torch.Generator().manual_seed(0)]).X[0, ..., 0]
+    for i, n in enumerate([3, 8]):
+        values, counts = X[i].unique(return_counts=True)
+        assert values.tolist() == [100 * i + j for j in range(n)]
+        expected = 4000 / n
+        assert ((counts - expected).abs() < 6 * (expected * (1 - 1 / n)) ** 0.5).all()
+
+
+def test_accuracy_common_and_per_client():
+    data = clients((8,))
+    common = build("softmax", test=(np.vstack([X for X, _ in data]), np.concatenate([y for _, y in data])))
+    own = build("softmax", test=data)
+    x = torch.randn(2, 4, common.d, dtype=torch.float64)
+
+    def right(point, X, y):
+        return float(((X @ point.view(3, 8).numpy().T).argmax(-1) == y).mean())
+
+    everything = [(np.vstack([X for X, _ in data])), np.concatenate([y for _, y in data])]
+    for s in range(2):
+        assert float(common.accuracy(x[:, 0])[s]) == pytest.approx(right(x[s, 0], *everything))
+        each = [right(x[s, 0], *data[i]) for i in range(4)]
+        assert float(own.accuracy(x[:, 0])[s]) == pytest.approx(np.mean(each))
+        for i in range(4):
+            assert float(own.client_accuracy(x)[s, i]) == pytest.approx(right(x[s, i], *data[i]))
+    assert common.client_accuracy(x) is None
+    assert build("softmax").accuracy(x[:, 0]) is None
+
+
+def test_balanced_risk_reweighs_the_classes():
+    task = build("softmax")
+    x = torch.randn(1, 4, task.d, dtype=torch.float64)
+    batch = task.sample([torch.Generator().manual_seed(3)])
+    got = task.balanced_gradient(x, batch)
+    for i, (_, y) in enumerate(clients((8,))):
+        share = np.bincount(y, minlength=3) / len(y)
+        weights = x[0, i].view(3, 8)
+        logits = batch.X[0, i] @ weights.T
+        p = torch.as_tensor(share) * logits.exp()
+        p = p / p.sum(-1, keepdim=True) - functional.one_hot(batch.y[0, i], 3)
+        torch.testing.assert_close(got[0, i].view(3, 8), p.T @ batch.X[0, i] / 3)
+
+
+def test_starts():
+    module = mlp()
+    task = Supervised(module, clients((2, 4)), batch=3)
+    flat = torch.cat([p.detach().reshape(-1) for p in module.parameters()])
+    torch.testing.assert_close(task.start(torch.Generator()), flat)
+    fresh = Supervised(module, clients((2, 4)), batch=3, start="fresh")
+    before = torch.random.get_rng_state()
+    one, two, three = (fresh.start(torch.Generator().manual_seed(s)) for s in (5, 5, 6))
+    assert torch.equal(one, two)
+    assert not torch.equal(one, three)
+    assert torch.equal(before, torch.random.get_rng_state())
+    with torch.no_grad():
+        module[1].weight.zero_()
+    torch.testing.assert_close(task.start(torch.Generator()), flat)  # the user's module is not the task's
+
+
+def test_shared_and_personal_coordinates():
+    assert build("mlp").shared == slice(0, 8 * 5 + 5 + 5 * 4 + 4)
+    task = build("mlp", personal="1")
+    assert task.shared == slice(45, 45 + 24 + 15)
+    middle = build("mlp", personal="3")
+    assert middle.shared.tolist() == [*range(45), *range(69, 84)]
+
+
+def test_preprocess_and_augment():
+    data = [(np.full((4, 1), 2, dtype=np.uint8), np.zeros(4)) for _ in range(2)]
+
+    def louder(X, generators):
+        assert len(generators) == 1
+        return X + 10
+
+    task = Supervised(
+        nn.Linear(1, 1),
+        data,
+        batch=2,
+        dtype=torch.float64,
+        preprocess=lambda X: X.double() / 2,
+        augment=louder,
+    )
+    assert task.X.dtype == torch.uint8
+    assert task.sample([torch.Generator()]).X.unique().tolist() == [11.0]
+    x = torch.ones(1, 2, 2, dtype=torch.float64)
+    torch.testing.assert_close(
+        task.loss(x), torch.full((1, 2), 4.0, dtype=torch.float64)
+    )  # (1 * 1 + 1 - 0)^2
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"clients": []}, "at least one client"),
+        ({"clients": [(np.zeros((0, 8)), np.zeros(0, int))]}, "client 0 has 0 inputs"),
+        ({"clients": [(np.zeros((3, 8)), np.zeros(2, int))]}, "client 0 has 3 inputs and 2 targets"),
+        ({"batch": 0}, "batch = 0 must be an integer >= 1"),
+        ({"weight_decay": -1}, "weight_decay = -1"),
+        ({"loss": "cross"}, "did you mean cross_entropy"),
+        ({"strategy": "vmapp"}, "did you mean vmap"),
+        ({"sampling": "epoch"}, "did you mean epochs"),
+        ({"module": nn.Sequential(nn.Linear(8, 4), nn.BatchNorm1d(4))}, "1 is batch norm"),
+        ({"module": nn.Sequential(nn.Linear(8, 4), nn.Dropout(0.5))}, "1 is dropout"),
+        ({"module": nn.ReLU()}, "without parameters"),
+        ({"test": [(np.zeros((3, 8)), np.zeros(3, int))]}, "1 test sets for 4 clients"),
+    ],
+)
+def test_bad_input_gets_one_clear_line(change, words):
+    arguments = {"module": softmax(), "clients": clients((8,))} | change
+    with pytest.raises(DFLTheoryError, match=words) as caught:
+        Supervised(**arguments)
+    assert "\n" not in str(caught.value)
