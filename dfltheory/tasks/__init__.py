@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from dfltheory.tasks import estimate, partition
-    from dfltheory.tasks.images import digits
+    from dfltheory.tasks.federated import digits, image_task
     from dfltheory.tasks.noise import FiniteSupport, Gaussian, Noise
     from dfltheory.tasks.quadratics import Quadratic, quadratic
     from dfltheory.tasks.registry import get, names
@@ -30,7 +30,8 @@ _NAMES = {
     "FiniteSupport": "noise",
     "Quadratic": "quadratics",
     "quadratic": "quadratics",
-    "digits": "images",
+    "digits": "federated",
+    "image_task": "federated",
     "get": "registry",
     "names": "registry",
 }
@@ -59,6 +60,7 @@ __all__ = [
     "Quadratic",
     "quadratic",
     "digits",
+    "image_task",
     "get",
     "names",
     "estimate",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import inspect
 from typing import Any
@@ -10,22 +11,26 @@ from dfltheory.errors import UnknownNameError
 from dfltheory.tasks.task import Task
 
 _FACTORIES = {
-    "quadratic": "dfltheory.tasks.quadratics:quadratic",
-    "digits": "dfltheory.tasks.images:digits",
+    "quadratic": "quadratics:quadratic",
 }
+_IMAGES = ("digits", "mnist", "fashion_mnist", "cifar10", "cifar100", "tiny_imagenet")
 
 
 def names() -> list[str]:
     """The names that :func:`get` knows."""
-    return sorted(_FACTORIES)
+    return sorted([*_FACTORIES, *_IMAGES])
 
 
 def factory(name: str) -> Any:
     """The function that builds the task of that name; its keywords are the task's options."""
+    if name in _IMAGES:
+        from dfltheory.tasks.federated import image_task
+
+        return functools.partial(image_task, name)
     if name not in _FACTORIES:
-        raise UnknownNameError("task", name, set(_FACTORIES))
+        raise UnknownNameError("task", name, set(names()))
     module, attribute = _FACTORIES[name].split(":")
-    return getattr(importlib.import_module(module), attribute)
+    return getattr(importlib.import_module(f"dfltheory.tasks.{module}"), attribute)
 
 
 def get(name: str, **options: Any) -> Task:
@@ -34,7 +39,7 @@ def get(name: str, **options: Any) -> Task:
     Raises UnknownNameError for a name or an option that is not known.
     """
     build = factory(name)
-    known = {p for p, kind in inspect.signature(build).parameters.items() if kind.kind != kind.VAR_KEYWORD}
+    known = set(inspect.signature(build).parameters)
     for option in options:
         if option not in known:
             raise UnknownNameError(f"option of the task {name}", option, known)

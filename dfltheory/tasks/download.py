@@ -1,0 +1,161 @@
+"""Fetching the official files: checked, and moved into place only when they are whole."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tarfile
+import tempfile
+import zipfile
+from collections.abc import Callable
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+
+from dfltheory.errors import DataError
+from dfltheory.tasks.files import FileSet, FileState, data_root, file_set, verify
+
+
+def fetch(
+    name: str | FileSet,
+    root: str | os.PathLike[str] | None = None,
+    *,
+    progress: bool = False,
+    tries: int = 3,
+    report: Callable[[str], None] = lambda line: None,
+) -> Path:
+    """Download what is missing or wrong of an image set and return its folder.
+
+    Every file (or the archive) is downloaded below the data root into a temporary folder, compared with
+    its official MD5, and moved into place; an interrupted or corrupted download leaves nothing behind and
+    is tried again, ``tries`` times in all. Files that are right already are left alone.
+    """
+    entry = file_set(name) if isinstance(name, str) else name
+    base = data_root(root)
+    folder = base / entry.folder
+    wrong = [state for state in verify(entry, root) if state.state != "ok"]
+    if not wrong:
+        report(f"{entry.name}: all files are there and right")
+        return folder
+    try:
+        base.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=".fetch-", dir=base) as temporary:
+            if entry.archive:
+                _fetch_archive(entry, base, Path(temporary), progress, tries, report)
+            else:
+                _fetch_files(entry, wrong, folder, Path(temporary), progress, tries, report)
+    except OSError as error:
+        raise DataError(f"cannot write below the data root {base}: {error.strerror or error}") from error
+    return folder
+
+
+def _fetch_files(
+    entry: FileSet,
+    wrong: list[FileState],
+    folder: Path,
+    temporary: Path,
+    progress: bool,
+    tries: int,
+    report: Callable[[str], None],
+) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    for state in wrong:
+        file = state.path.name
+        report(f"{entry.name}: fetching {file}")
+        whole = _download(entry.urls[file], entry.files[file], temporary, progress, tries)
+        os.replace(whole, folder / file)
+
+
+def _fetch_archive(
+    entry: FileSet, base: Path, temporary: Path, progress: bool, tries: int, report: Callable[[str], None]
+) -> None:
+    assert entry.archive is not None
+    address, md5 = entry.archive
+    report(f"{entry.name}: fetching {address}")
+    whole = _download(address, md5, temporary, progress, tries)
+    unpacked = temporary / "unpacked"
+    report(f"{entry.name}: unpacking")
+    try:
+        if whole.suffix == ".zip":
+            with zipfile.ZipFile(whole) as archive:
+                archive.extractall(unpacked)  # zipfile strips absolute paths and ..
+        else:
+            with tarfile.open(whole) as archive:
+                archive.extractall(unpacked, filter="data")
+    except (tarfile.TarError, zipfile.BadZipFile, EOFError) as error:
+        raise DataError(f"{address} cannot be unpacked: {error}") from error
+    if not (unpacked / entry.folder).is_dir():
+        raise DataError(f"{address} does not contain the folder {entry.folder}")
+    target = base / entry.folder
+    if target.exists():
+        os.replace(target, temporary / "old")
+    target.parent.mkdir(parents=True, exist_ok=True)
+    os.replace(unpacked / entry.folder, target)
+    shutil.rmtree(temporary / "old", ignore_errors=True)
+    bad = next((state for state in verify(entry, base) if state.state != "ok"), None)
+    if bad is not None:
+        raise DataError(f"{entry.name}: the archive is the official one, but {bad.detail}")
+
+
+def _download(address: str, md5: str, temporary: Path, progress: bool, tries: int) -> Path:
+    """The file at an address, in the temporary folder, once its MD5 is right."""
+    import logging
+
+    import pooch
+    import requests
+
+    pooch.get_logger().setLevel(logging.ERROR)
+    name = address.rsplit("/", 1)[-1]
+    store = pooch.create(
+        temporary, "", registry={name: f"md5:{md5}"}, urls={name: address}, retry_if_failed=tries - 1
+    )
+    with _Bar(name) if progress else nullcontext(None) as bar:
+        drawn: Any = bar or False
+        downloader: Any = pooch.HTTPDownloader(progressbar=drawn, chunk_size=1 << 16, timeout=60)
+        try:
+            return Path(store.fetch(name, downloader=downloader))
+        except requests.HTTPError as error:
+            raise DataError(f"{address} cannot be fetched: {error}") from error
+        except requests.RequestException as error:
+            raise DataError(f"{address} cannot be fetched ({type(error).__name__}, {tries} tries)") from error
+        except ValueError as error:  # pooch's word for a checksum that does not agree
+            raise DataError(
+                f"{address} does not have the official MD5 {md5} ({tries} tries): damaged or changed"
+            ) from error
+
+
+class _Bar:
+    """What pooch asks of a progress bar, drawn by rich on stderr."""
+
+    def __init__(self, name: str):
+        from rich.console import Console
+        from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
+
+        columns = TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn()
+        self._progress = Progress(*columns, console=Console(stderr=True))
+        self._task = self._progress.add_task(name, total=None)
+
+    def __enter__(self) -> _Bar:
+        self._progress.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._progress.stop()
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if name == "total":
+            self._progress.update(self._task, total=value)  # type: ignore[arg-type]
+        else:
+            super().__setattr__(name, value)
+
+    def update(self, amount: int) -> None:
+        self._progress.advance(self._task, amount)
+
+    def reset(self) -> None:
+        self._progress.reset(self._task)
+
+    def close(self) -> None:
+        self._progress.refresh()
+
+
+__all__ = ["fetch"]

@@ -1,0 +1,152 @@
+"""Real image sets as federated tasks: read, divide over clients, choose a network."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import numpy as np
+import torch
+from torch import nn
+
+from dfltheory import models
+from dfltheory.errors import InputError, UnknownNameError
+from dfltheory.tasks.augment import CropAndFlip
+from dfltheory.tasks.images import ImageSet, Normalize, load
+from dfltheory.tasks.partition import Kind, Partition, split
+from dfltheory.tasks.supervised import Supervised
+
+PAPERS_MODEL = {
+    "digits": "softmax",
+    "mnist": "mnist_2nn",
+    "fashion_mnist": "mnist_2nn",
+    "cifar10": "cifar_cnn",
+    "cifar100": "resnet18",
+    "tiny_imagenet": "resnet18",
+}
+"""The network that a task takes unless told."""
+
+_LARGE = 10**8
+"""Training pixels above which images stay bytes until a minibatch needs them."""
+
+
+def image_task(
+    name: str | ImageSet,
+    m: int = 10,
+    model: str | nn.Module | None = None,
+    partition: Kind = "iid",
+    alpha: float = 0.3,
+    classes_per_client: int = 2,
+    batch: int | None = 20,
+    seed: int = 0,
+    *,
+    data_root: str | os.PathLike[str] | None = None,
+    augment: bool = False,
+    test: Literal["all", "own"] = "all",
+    examples: int | None = None,
+    test_examples: int | None = None,
+    minimum: int = 1,
+    personal: str | Sequence[str] | None = None,
+    weight_decay: float = 0.0,
+    sampling: Literal["iid", "epochs"] = "iid",
+    start: Literal["module", "fresh"] = "module",
+    strategy: str = "auto",
+    dtype: torch.dtype | None = None,
+    device: torch.device | str = "cpu",
+) -> Supervised:
+    """An image set divided over m clients, with a network and the cross-entropy, as a task.
+
+    Parameters
+    ----------
+    name : of an image set (see :data:`dfltheory.tasks.images.NAMES`), or one that is loaded already
+    m, partition, alpha, classes_per_client, minimum : how it is divided, see :func:`.partition.split`
+    model : a name of :func:`dfltheory.models.names`, any module, or None for the papers' choice
+    batch : examples a minibatch; None: all of a client's examples
+    seed : of the division, of the network's initial parameters, and of ``examples``
+    data_root : folder of the official files; else $DFLTHEORY_DATA_ROOT, else the platform's cache
+    augment : random crops with padding 4 and mirroring of the training minibatches
+    test : accuracy on ``all`` of the test set, or on each client's ``own`` part, which follows its labels
+    examples, test_examples : take only so many (a random choice), for quick experiments
+    personal, weight_decay, sampling, start, strategy, dtype, device : see :class:`Supervised`
+
+    The pixels are normalized by the training set's mean and deviation of every channel.
+    """
+    images = _some(load(name, data_root) if isinstance(name, str) else name, examples, test_examples, seed)
+    parts = split(
+        images.train_y,
+        m,
+        partition,
+        alpha=alpha,
+        classes_per_client=classes_per_client,
+        minimum=minimum,
+        seed=seed,
+        test_labels=images.test_y,
+    )
+    if test not in ("all", "own"):
+        raise UnknownNameError("test", test, {"all", "own"})
+    as_bytes = images.train_x.nbytes > _LARGE
+    ready = torch.from_numpy if as_bytes else images.normalized
+    return Supervised(
+        _network(images, model, seed),
+        [(ready(images.train_x[own]), images.train_y[own]) for own in parts.train],
+        batch,
+        test=_tests(images, parts, test, ready),
+        preprocess=Normalize(images) if as_bytes else None,
+        augment=CropAndFlip(4, images.black) if augment else None,
+        personal=personal,
+        weight_decay=weight_decay,
+        sampling=sampling,
+        start=start,
+        strategy=strategy,
+        dtype=dtype,
+        device=device,
+        name=images.name,
+    )
+
+
+def digits(
+    m: int = 10, model: str | nn.Module | None = None, partition: Kind = "iid", **options: Any
+) -> Supervised:
+    """scikit-learn's bundled handwritten digits (real; no download) over m clients.
+
+    1442 training and 355 test images of 8 x 8 pixels. ``model``: ``softmax`` (unless told), ``mlp``, or any
+    module; ``partition``: ``iid``, ``dirichlet`` (with ``alpha=``), ``dirichlet_by_class``, ``shards``; other
+    options as :func:`image_task` has them.
+    """
+    return image_task("digits", m, model, partition, **options)
+
+
+def _network(images: ImageSet, model: str | nn.Module | None, seed: int) -> nn.Module:
+    if isinstance(model, nn.Module):
+        return model
+    with torch.random.fork_rng(devices=[]):  # the caller's random numbers stay as they are
+        torch.manual_seed(seed)
+        return models.get(model or PAPERS_MODEL.get(images.name, "softmax"), images.shape, images.classes)
+
+
+def _tests(images: ImageSet, parts: Partition, test: str, ready: Any) -> Any:
+    if test == "all":
+        return ready(images.test_x), images.test_y
+    return [(ready(images.test_x[own]), images.test_y[own]) for own in parts.test]
+
+
+def _some(images: ImageSet, examples: int | None, test_examples: int | None, seed: int) -> ImageSet:
+    """A random choice of so many examples, where that is asked for."""
+    rng = np.random.default_rng([seed, 1])
+    keep = []
+    for what, count, have in (
+        ("examples", examples, len(images.train_y)),
+        ("test_examples", test_examples, len(images.test_y)),
+    ):
+        if count is not None and not 1 <= count <= have:
+            raise InputError(f"{what} = {count} must lie between 1 and the {have} that {images.name} has")
+        keep.append(slice(None) if count is None else np.sort(rng.choice(have, count, replace=False)))
+    a, b = keep
+    return ImageSet(
+        images.name, images.train_x[a], images.train_y[a], images.test_x[b], images.test_y[b], images.labels,
+        images.white,
+    )  # fmt: skip
+
+
+__all__ = ["PAPERS_MODEL", "digits", "image_task"]

@@ -1,0 +1,162 @@
+"""The official files of the image sets: where they lie, their checksums, and whether they are all right."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from dfltheory.errors import DataError, UnknownNameError
+
+ENVIRONMENT = "DFLTHEORY_DATA_ROOT"
+
+
+@dataclass(frozen=True)
+class FileSet:
+    """One image set as its authors publish it.
+
+    ``folder`` below the data root (the ecosystem's names); ``files`` their MD5; ``urls`` one address for
+    each file, or ``archive`` (address, MD5) of one archive that unpacks into ``folder``.
+    """
+
+    name: str
+    folder: str
+    files: Mapping[str, str]
+    urls: Mapping[str, str] = field(default_factory=dict)
+    archive: tuple[str, str] | None = None
+
+
+_TORONTO = "https://www.cs.toronto.edu/~kriz/"
+_IDX = ("train-images-idx3-ubyte.gz", "train-labels-idx1-ubyte.gz", "t10k-images-idx3-ubyte.gz",
+        "t10k-labels-idx1-ubyte.gz")  # fmt: skip
+
+
+def _idx_set(name: str, folder: str, address: str, md5: tuple[str, str, str, str]) -> FileSet:
+    return FileSet(name, folder, dict(zip(_IDX, md5, strict=True)), {f: address + f for f in _IDX})
+
+
+_SETS = (
+    _idx_set(
+        "mnist",
+        "MNIST/raw",
+        "https://ossci-datasets.s3.amazonaws.com/mnist/",
+        ("f68b3c2dcbeaaa9fbdd348bbdeb94873", "d53e105ee54ea40749a09fcbcd1e9432",
+         "9fb629c4189551a2d022fa330f9573f3", "ec29112dd5afa0611ce80d1b7f02629c"),
+    ),
+    _idx_set(
+        "fashion_mnist",
+        "FashionMNIST/raw",
+        "http://fashion-mnist.s3-website.eu-central-1.amazonaws.com/",
+        ("8d4fb7e6c68d591d4c3dfef9ec88bf0d", "25c81989df183df01b3e8a0aad5dffbe",
+         "bef4ecab320f06d8554ea6380940ec79", "bb300cfdad3c16e7a12a480ee83cd310"),
+    ),
+    FileSet(
+        "cifar10",
+        "cifar-10-batches-py",
+        {
+            "batches.meta": "5ff9c542aee3614f3951f8cda6e48888",
+            "data_batch_1": "c99cafc152244af753f735de768cd75f",
+            "data_batch_2": "d4bba439e000b95fd0a9bffe97cbabec",
+            "data_batch_3": "54ebc095f3ab1f0389bbae665268c751",
+            "data_batch_4": "634d18415352ddfa80567beed471001a",
+            "data_batch_5": "482c414d41f54cd18b22e5b47cb7c3cb",
+            "test_batch": "40351d587109b95175f43aff81a1287e",
+        },
+        archive=(_TORONTO + "cifar-10-python.tar.gz", "c58f30108f718f92721af3b95e74349a"),
+    ),
+    FileSet(
+        "cifar100",
+        "cifar-100-python",
+        {
+            "meta": "7973b15100ade9c7d40fb424638fde48",
+            "train": "16019d7e3df5f24257cddd939b257f8d",
+            "test": "f0ef6b0ae62326f3e7ffdfab6717acfc",
+        },
+        archive=(_TORONTO + "cifar-100-python.tar.gz", "eb9058c3a382ffc7106e4002c42a8d85"),
+    ),
+    # 120000 JPEG files without checksums of their own: the archive's is official, and the reader counts them
+    FileSet(
+        "tiny_imagenet",
+        "tiny-imagenet-200",
+        {},
+        archive=("http://cs231n.stanford.edu/tiny-imagenet-200.zip", "90528d7ca1a48142e341f4ef8d21d0de"),
+    ),
+)  # fmt: skip
+SETS: dict[str, FileSet] = {s.name: s for s in _SETS}
+
+
+def file_set(name: str) -> FileSet:
+    """The catalogue's entry of that name."""
+    if name not in SETS:
+        raise UnknownNameError("image set with files", name, set(SETS))
+    return SETS[name]
+
+
+def data_root(root: str | os.PathLike[str] | None = None) -> Path:
+    """Where the files lie: what was given, else $DFLTHEORY_DATA_ROOT, else the platform's cache folder."""
+    if root is None:
+        root = os.environ.get(ENVIRONMENT) or None
+    if root is None:
+        import pooch
+
+        root = pooch.os_cache("dfltheory")
+    path = Path(root).expanduser()
+    if path.exists() and not path.is_dir():
+        raise DataError(f"the data root {path} is a file: give a folder")
+    return path
+
+
+@dataclass(frozen=True)
+class FileState:
+    """One file against its checksum: ``state`` is ok, missing, empty or wrong."""
+
+    path: Path
+    state: str
+    detail: str = ""
+
+
+def verify(name: str | FileSet, root: str | os.PathLike[str] | None = None) -> list[FileState]:
+    """Every file of a set with its state; for Tiny-ImageNet, the folder's count of images."""
+    entry = file_set(name) if isinstance(name, str) else name
+    base = data_root(root) / entry.folder
+    if not entry.files:
+        from dfltheory.tasks.formats import tiny_imagenet_index
+
+        try:
+            tiny_imagenet_index(base)
+        except DataError as wrong:
+            return [FileState(base, "wrong" if base.exists() else "missing", str(wrong))]
+        return [FileState(base, "ok", "100000 training and 10000 validation images are there")]
+    return [_state(base / file, md5) for file, md5 in entry.files.items()]
+
+
+def _state(path: Path, md5: str) -> FileState:
+    if not path.is_file():
+        return FileState(path, "missing", f"{path} is missing")
+    if path.stat().st_size == 0:
+        return FileState(path, "empty", f"{path} is empty")
+    with path.open("rb") as stream:
+        found = hashlib.file_digest(stream, "md5").hexdigest()
+    if found == md5:
+        return FileState(path, "ok")
+    size = path.stat().st_size
+    return FileState(path, "wrong", f"{path} ({size} bytes) has MD5 {found}, the official file has {md5}")
+
+
+def require(name: str, root: str | os.PathLike[str] | None = None) -> Path:
+    """The folder of a set whose files are all right, or a DataError that names the first that is not."""
+    base = data_root(root)
+    for state in verify(name, root):
+        if state.state != "ok":
+            hint = f"run `dfltheory data fetch {name}`"
+            if state.state == "missing":
+                hint += (
+                    f", or point --data-root or ${ENVIRONMENT} at a folder that has {file_set(name).folder}"
+                )
+            raise DataError(f"{name}: {state.detail}; {hint}")
+    return base / file_set(name).folder
+
+
+__all__ = ["ENVIRONMENT", "SETS", "FileSet", "FileState", "data_root", "file_set", "require", "verify"]

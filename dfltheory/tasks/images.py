@@ -1,0 +1,144 @@
+"""Labelled image sets, read from their official files into memory."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from dfltheory.errors import UnknownNameError
+from dfltheory.tasks import files, formats
+
+NAMES = ("digits", *files.SETS)
+"""Every image set: scikit-learn's bundled digits, and those whose files lie below a data root."""
+
+
+@dataclass(frozen=True)
+class ImageSet:
+    """Images as bytes (n, channels, height, width) with labels 0..classes-1, divided into train and test.
+
+    ``white`` is the value of the brightest pixel (255; 16 for the digits).
+    """
+
+    name: str
+    train_x: NDArray[np.uint8]
+    train_y: NDArray[np.int64]
+    test_x: NDArray[np.uint8]
+    test_y: NDArray[np.int64]
+    labels: tuple[str, ...]
+    white: int = 255
+
+    @property
+    def classes(self) -> int:
+        return len(self.labels)
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """(channels, height, width) of one image."""
+        return self.train_x.shape[1:]  # type: ignore[return-value]
+
+    @cached_property
+    def moments(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Mean and standard deviation of every channel of the training pixels on the scale 0..1."""
+        values = np.arange(256) / self.white
+        means, deviations = [], []
+        for channel in np.moveaxis(self.train_x, 1, 0):
+            share = np.bincount(channel.ravel(), minlength=256) / channel.size
+            mean = float(share @ values)
+            means.append(mean)
+            deviations.append(float(np.sqrt(share @ (values - mean) ** 2)))
+        return np.array(means), np.array(deviations)
+
+    def normalized(self, pixels: NDArray[np.uint8]) -> Tensor:
+        """The papers' preprocessing: every channel less its training mean, over its standard deviation.
+
+        float32 of the same shape.
+        """
+        return Normalize(self)(torch.from_numpy(pixels.astype(np.float32)))
+
+    @cached_property
+    def black(self) -> Tensor:
+        """The normalized value (channels,) of a pixel that is 0: what augmentation pads with."""
+        mean, deviation = self.moments
+        return torch.tensor(-mean / deviation, dtype=torch.float32)
+
+
+class Normalize:
+    """Pixels 0..white, (N, channels, height, width), to normalized float32."""
+
+    def __init__(self, images: ImageSet):
+        mean, deviation = images.moments
+        self.scale = torch.tensor(1 / (images.white * deviation), dtype=torch.float32)[:, None, None]
+        self.shift = torch.tensor(mean / deviation, dtype=torch.float32)[:, None, None]
+
+    def __call__(self, pixels: Tensor) -> Tensor:
+        scale, shift = self.scale.to(pixels.device), self.shift.to(pixels.device)
+        return (pixels.to(torch.float32) * scale).sub_(shift)
+
+
+def load(name: str, root: str | os.PathLike[str] | None = None) -> ImageSet:
+    """The image set of that name, from files below the data root whose checksums are right.
+
+    Raises UnknownNameError, or DataError where a file is missing, truncated or not the official one.
+    """
+    if name == "digits":
+        return _digits()
+    if name not in files.SETS:
+        raise UnknownNameError("image set", name, set(NAMES))
+    folder = files.require(name, root)
+    if name in ("mnist", "fashion_mnist"):
+        return _idx_set(name, folder)
+    return _tiny_imagenet(folder) if name == "tiny_imagenet" else _cifar(name, folder)
+
+
+def _digits() -> ImageSet:
+    """1797 images of 8 x 8 pixels; the test set is every fifth image of each digit."""
+    from sklearn.datasets import load_digits
+
+    flat, target = load_digits(return_X_y=True)
+    pixels = np.asarray(flat, np.uint8).reshape(-1, 1, 8, 8)
+    y = np.asarray(target, np.int64)
+    rank = np.empty(len(y), np.int64)  # the how-manieth of its digit an image is
+    for k in range(10):
+        rank[y == k] = np.arange((y == k).sum())
+    test = rank % 5 == 4
+    return ImageSet("digits", pixels[~test], y[~test], pixels[test], y[test], tuple("0123456789"), white=16)
+
+
+_FASHION = (
+    "T-shirt/top", "trouser", "pullover", "dress", "coat", "sandal", "shirt", "sneaker", "bag", "ankle boot"
+)  # fmt: skip
+
+
+def _idx_set(name: str, folder: Path) -> ImageSet:
+    parts = []
+    for part in ("train", "t10k"):
+        x = formats.read_idx(folder / f"{part}-images-idx3-ubyte.gz")
+        y = formats.read_idx(folder / f"{part}-labels-idx1-ubyte.gz")
+        parts += [x[:, None], y.astype(np.int64)]
+    return ImageSet(name, *parts, labels=tuple("0123456789") if name == "mnist" else _FASHION)
+
+
+def _cifar(name: str, folder: Path) -> ImageSet:
+    classes = 10 if name == "cifar10" else 100
+    train = [f"data_batch_{k}" for k in range(1, 6)] if classes == 10 else ["train"]
+    meta, test = ("batches.meta", "test_batch") if classes == 10 else ("meta", "test")
+    batches = [formats.read_cifar_batch(folder / batch, classes) for batch in train]
+    x, y = (np.concatenate(part) for part in zip(*batches, strict=True))
+    test_x, test_y = formats.read_cifar_batch(folder / test, classes)
+    return ImageSet(name, x, y, test_x, test_y, formats.read_cifar_names(folder / meta, classes))
+
+
+def _tiny_imagenet(folder: Path) -> ImageSet:
+    """The labelled validation images serve as the test set, as usual: the official test labels are secret."""
+    ids, train, held = formats.tiny_imagenet_index(folder)
+    return ImageSet("tiny_imagenet", *formats.read_jpegs(train), *formats.read_jpegs(held), labels=tuple(ids))
+
+
+__all__ = ["NAMES", "ImageSet", "Normalize", "load"]
