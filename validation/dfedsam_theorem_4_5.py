@@ -62,11 +62,19 @@ def cases(quick: bool = True) -> list[Case]:
     return [*quadratic_cases(quick), *short_cases(), *digits_cases(quick), *trap_cases()]
 
 
+def slow_start(task: dfl.tasks.Quadratic, gap: float = 1.0) -> Tensor:
+    """A common start with f(x^0) - f* = gap in the flattest direction, where descent is slowest."""
+    values, vectors = torch.linalg.eigh(task.global_hessian(task.x_star))
+    return task.x_star + (2 * gap / values[0]).sqrt() * vectors[:, 0]
+
+
 def quadratic_cases(quick: bool) -> list[Case]:
     K, T = 5, (1000 if quick else 20000)
+    task = dfl.tasks.quadratic(m=M, **QUADRATIC)
     return scheduled_cases(
         KEY,
-        task=dfl.tasks.quadratic(m=M, **QUADRATIC),
+        task=task,
+        x0=slow_start(task),
         topologies=TOPOLOGIES,
         Q=(1, 4),
         K=K,
@@ -75,7 +83,9 @@ def quadratic_cases(quick: bool) -> list[Case]:
         group="quadratic, constants exact",
         note=f"{M} clients with a common Hessian of spectrum [0.01, 1], heterogeneity sigma_g = 0.3 and "
         f"noise sigma_l = 0.3 exactly; K = {K}, and as in the corollaries eta = 1/(L sqrt(KT)), "
-        f"rho = 1/sqrt(T), T = {T}.",
+        f"rho = 1/sqrt(T), T = {T}; f(x^0) - f* = 1, all of it in the flattest direction, where descent "
+        "is slowest. Since all clients share one Hessian, the mean model hardly feels the network: the "
+        "measured curves agree, while the bounds pay for a small spectral gap.",
     )
 
 
@@ -107,8 +117,8 @@ def digits_cases(quick: bool) -> list[Case]:
         seeds=4 if quick else 16,
         group="handwritten digits, softmax regression",
         note=f"Real images (scikit-learn's digits) over {M} clients, labels split by Dirichlet(0.6); "
-        f"K = {K}, T = {T}, step sizes as above. The table of constants says which numbers are proved and which are "
-        "estimates: the verdicts are about the theorem at these numbers.",
+        f"K = {K}, T = {T}, step sizes as above. The table of constants says which numbers are proved and "
+        "which are estimates: the verdicts are about the theorem at these numbers.",
     )
 
 
@@ -126,8 +136,8 @@ def trap_cases() -> list[Case]:
             seeds=1,
             key=KEY,
             note="f'(x) = L max(rho - |x|, 0) on 4 identical clients without noise, started at 0, "
-            "where SAM's ascent step lands on a stationary point: the gradient norm squared stays L^2 rho^2 for "
-            "ever, while the printed bound tends to about L^2 rho^2 K/(2K - 1).",
+            "where SAM's ascent step lands on a stationary point: the gradient norm squared stays L^2 rho^2 "
+            "for ever, while the printed bound tends to about L^2 rho^2 K/(2K - 1).",
         )
     ]
 

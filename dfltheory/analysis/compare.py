@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dfltheory.analysis.statistics import Interval, mean_interval, min_interval
-from dfltheory.errors import ConditionError, InputError
+from dfltheory.errors import ConditionError, InputError, UnknownNameError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -113,9 +113,13 @@ def compare(
     thm = bounds.get(theorem, variant=variant) if isinstance(theorem, str) else theorem
     if not 0 < confidence < 1:
         raise InputError(f"confidence = {confidence} must lie strictly between 0 and 1, as in 0.95")
+    for name in constants:
+        if name not in bounds.GLOSSARY:
+            raise UnknownNameError("constant", name, set(bounds.GLOSSARY))
     values = known_values(run, thm) | constants
     values.setdefault("T", run.rounds)
-    left = left_hand_side(run, thm, confidence)
+    unknown = Interval(math.nan, math.nan, math.nan)
+    left = left_hand_side(run, thm, confidence) if _unmeasured(run, thm) is None else unknown
     common: dict[str, Any] = {
         "key": thm.key,
         "variant": thm.variant,
@@ -126,7 +130,7 @@ def compare(
         "_theorem": thm,
         "estimated": _estimated(run, thm, constants),
     }
-    obstacle = _obstacle(run, thm, values)
+    obstacle = _unmeasured(run, thm) or _obstacle(run, thm, values)
     if obstacle is not None:
         common |= {"measured": left, "bound": math.nan, "trivial": math.nan}
         return Verdict(
@@ -145,6 +149,7 @@ def compare(
     terms = {name: float(v) for name, v in thm.evaluate_terms(**scalars).items()}
     trivial = trivial_bound(values)
     kind, reason = _judge(left, bound, trivial, confidence)
+    kind, reason = _with_gaps(run, thm, kind, reason)
     ratio = left / bound if bound > 0 else Interval(math.inf, math.inf, math.inf)
     conditions = tuple(str(condition) for condition, *_ in thm.check_conditions(**scalars))
     common |= {"measured": left, "bound": bound, "trivial": trivial, "terms": terms, "conditions": conditions}
@@ -155,31 +160,41 @@ def left_hand_side(
     run: History, thm: Theorem, confidence: float, shift: NDArray[np.float64] | None = None
 ) -> Interval:
     """The theorem's left-hand side, measured over its own rounds, with an interval over seeds."""
-    samples = rounds_of(run, thm)
+    _, samples = rounds_of(run, thm)
     if shift is not None:
         samples = samples - shift[:, None]
     interval = min_interval if thm.lhs.aggregate == "min" else mean_interval
     result = interval(samples, confidence)
-    if samples.shape[0] == 1 and run.deterministic:
+    if samples.shape[0] == 1 and without_chance(run):
         return Interval(result.estimate, result.estimate, result.estimate)
     return result
 
 
-def rounds_of(run: History, thm: Theorem) -> NDArray[np.float64]:
-    """The measure that the theorem bounds, (seeds, rounds that it speaks of)."""
-    lhs = thm.lhs
-    data = run.measure(lhs.measure)
-    first, last = lhs.first, lhs.last_at(run.rounds)
-    if last >= data.shape[1]:  # a run that stopped early because it diverged
-        data = np.pad(data, ((0, 0), (0, last + 1 - data.shape[1])), constant_values=np.inf)
-    return data[:, first : last + 1]
+def rounds_of(run: History, thm: Theorem) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """The measured rounds that the theorem speaks of, and its measure there, (seeds, rounds).
+
+    From the round at which a run was seen to diverge on, the measure counts as infinitely large.
+    """
+    span = thm.lhs.rounds(run.rounds)
+    data = run.measures()[thm.lhs.measure].astype(float)
+    if run.diverged_at is not None:
+        data = np.where(run.rounds_measured >= run.diverged_at, np.inf, data)
+    inside = (run.rounds_measured >= span.start) & (run.rounds_measured < span.stop)
+    return run.rounds_measured[inside], data[:, inside]
+
+
+def without_chance(run: History) -> bool:
+    """Is there nothing random in the run, so that one seed says everything?"""
+    sure = run.constants.sigma_l == 0 and run.constants.standing_of("sigma_l") == "exact"
+    return sure and not getattr(run.topology, "random", True)
 
 
 def known_values(run: History, thm: Theorem) -> dict[str, Any]:
     """What the run knows under the glossary's names, with f0_gap at the round where the theorem starts."""
     values = dict(run.values())
     if thm.lhs.start and values.get("f0_gap") is not None and run.constants.f_star is not None:
-        values["f0_gap"] = run.loss[:, thm.lhs.start] - run.constants.f_star
+        at = np.flatnonzero(run.rounds_measured == thm.lhs.start)
+        values["f0_gap"] = run.loss[:, at[0]] - run.constants.f_star if at.size else None
     return {name: value for name, value in values.items() if value is not None}
 
 
@@ -191,6 +206,26 @@ def trivial_bound(values: dict[str, Any]) -> float:
     if "B" in values and math.isfinite(values["B"]):
         known.append(values["B"] ** 2)
     return min(known)
+
+
+def _unmeasured(run: History, thm: Theorem) -> str | None:
+    """Why the left-hand side was not measured at all, or None."""
+    if thm.order:
+        return "it is stated as O(.) only, without the constant that a comparison needs"
+    if thm.lhs.aggregate == "each" or thm.lhs.measure not in run.measures():
+        return f"its left-hand side ({thm.lhs.measure}, {thm.lhs.aggregate}) is not what this run measured"
+    if run.stopped_at is not None:
+        return f"the run was stopped by a callback after {run.stopped_at} of {run.rounds} rounds"
+    return None if rounds_of(run, thm)[1].size else "none of the rounds that it speaks of was measured"
+
+
+def _with_gaps(run: History, thm: Theorem, kind: Kind, reason: str) -> tuple[Kind, str]:
+    """Take back what a run that measured only some rounds cannot say: the rest may be larger or smaller."""
+    measured, planned = rounds_of(run, thm)[0].size, len(thm.lhs.rounds(run.rounds))
+    one_round_is_enough = kind == "holds" and thm.lhs.aggregate == "min"
+    if measured == planned or one_round_is_enough or kind not in ("holds", "violated"):
+        return kind, reason
+    return "undecided", f"only {measured} of {planned} rounds were measured (there: {reason})"
 
 
 def _obstacle(run: History, thm: Theorem, values: dict[str, Any]) -> str | None:

@@ -38,7 +38,7 @@ class Case:
     key: str
     variants: tuple[str, ...] = VARIANTS
     seed: int = 0
-    evaluate_every: int | None = None
+    x0: Any = None
     note: str = ""
 
     @property
@@ -59,7 +59,6 @@ def perform(case: Case, confidence: float = 0.95, progress: bool = False) -> Out
     """Run the case and hold it against its theorems."""
     from dfltheory.training.loop import train
 
-    options = {} if case.evaluate_every is None else {"evaluate_every": case.evaluate_every}
     run = train(
         case.algorithm,
         case.task,
@@ -67,8 +66,8 @@ def perform(case: Case, confidence: float = 0.95, progress: bool = False) -> Out
         rounds=case.rounds,
         seeds=case.seeds,
         seed=case.seed,
+        x0=case.x0,
         progress=progress,
-        **options,
     )
     found = tuple(compare(run, case.key, variant=v, confidence=confidence) for v in case.variants)
     return Outcome(case, run, found)
@@ -103,6 +102,7 @@ def scheduled_cases(
     rho0: float = 1.0,
     variants: Sequence[str] | None = None,
     task_options: dict[str, Any] | None = None,
+    x0: Any = None,
     group: str | None = None,
     note: str = "",
 ) -> list[Case]:
@@ -126,12 +126,13 @@ def scheduled_cases(
             column=name,
             task=problem,
             algorithm=make(K=K, Q=gossip, **step_sizes),
-            topology=graphs.metropolis(graphs.make(name, problem.m)),
+            topology=graphs.metropolis(graphs.topology(name, problem.m)),
             rounds=rounds,
             seeds=seeds,
             key=key,
             variants=chosen,
             seed=seed,
+            x0=x0,
             note=note,
         )
         for gossip in Q

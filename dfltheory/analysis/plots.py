@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dfltheory.analysis.compare import known_values, rounds_of
+from dfltheory.analysis.compare import known_values, rounds_of, trivial_bound
 from dfltheory.analysis.statistics import half_widths
 from dfltheory.files import replacing
 
@@ -28,7 +28,11 @@ _BOUND_STYLES = {
     "appendix": {"color": "#CC79A7", "linestyle": ":"},
     "corrected": {"color": "#009E73", "linestyle": "-."},
 }
-_MEASURED = "#0072B2"
+_AGGREGATES: dict[str, tuple[str, dict[str, Any]]] = {
+    "min": ("least over rounds", {"color": "#0072B2", "linestyle": "-"}),
+    "mean": ("mean over rounds", {"color": "#56B4E9", "linestyle": "-", "linewidth": 0.9}),
+}
+_TRIVIAL = "known without a theorem"
 
 _STYLE: dict[str, Any] = {
     "font.size": 8,
@@ -71,32 +75,51 @@ def bound_versus_empirical(
 ) -> Axes:
     """The left-hand side up to each horizon, with its band, and each theorem's bound at that horizon.
 
-    The step size is held fixed, so every horizon h <= T is an instance of the theorem with T = h.  A bound
-    whose conditions fail is not drawn, and the legend says so.
+    The step size is held fixed, so every horizon h <= T is an instance of the theorem with T = h. Variants
+    may bound different aggregates (the least or the mean expectation over rounds): each that occurs is drawn.
+    A bound whose conditions fail is not drawn, and the panel says so.
     """
     import matplotlib.pyplot as plt
 
     with style():
-        ax = ax if ax is not None else plt.figure(figsize=(3.4, 2.5), layout="constrained").gca()
-        estimate, low, high = running_left_hand_side(run, theorems[0], confidence)
-        horizons = np.arange(1, estimate.size + 1)
-        ax.fill_between(horizons, low, high, color=_MEASURED, alpha=0.25, linewidth=0)
-        ax.plot(horizons, estimate, color=_MEASURED, label=f"measured ({100 * confidence:g} % band)")
-        floor = float(np.min(estimate[np.isfinite(estimate)], initial=np.inf))
-        for thm in theorems:
-            values = _bound_over(run, thm, horizons)
-            look = _BOUND_STYLES.get(thm.variant, {"color": "0.3", "linestyle": (0, (5, 1))})
-            if np.isfinite(values).any():
-                ax.plot(horizons, values, label=f"bound, {thm.variant}", **look)
-            else:
-                ax.plot([], [], label=f"bound, {thm.variant}: not applicable", **look)
-        ax.set(xscale="log", yscale="log", xlim=(1, horizons[-1]))
-        ax.set(xlabel="horizon $T$ (rounds)", ylabel=_label(theorems[0]))
+        ax = ax if ax is not None else plt.figure(figsize=(3.6, 2.9), layout="constrained").gca()
+        floor = np.inf
+        for thm in {t.lhs.aggregate: t for t in reversed(theorems)}.values():
+            floor = min(floor, _draw_measured(ax, run, thm, confidence))
+        silent = [thm.variant for thm in theorems if not _draw_bound(ax, run, thm)]
+        trivial = trivial_bound(known_values(run, theorems[0]))
+        if np.isfinite(trivial):
+            ax.axhline(trivial, color="0.55", linewidth=0.8, linestyle=(0, (1, 1)), label=_TRIVIAL)
+        if silent:
+            ax.text(0.03, 0.03, f"not applicable: {', '.join(silent)}", transform=ax.transAxes, fontsize=6)
+        ax.set(xscale="log", yscale="log", xlabel="horizon $T$ (rounds)", ylabel=_label(theorems[0]))
+        ax.set_xlim(1, max(run.rounds, 2))
         if np.isfinite(floor) and floor > 0:
-            ax.set_ylim(bottom=floor / 3)
+            ax.set_ylim(bottom=floor / 5)
         if legend:
             ax.legend(loc="best")
     return ax
+
+
+def _draw_measured(ax: Axes, run: History, thm: Theorem, confidence: float) -> float:
+    """Draw one aggregate of the measurement with its band; returns the least value drawn."""
+    estimate, low, high = running_left_hand_side(run, thm, confidence)
+    horizons = rounds_of(run, thm)[0] + 1 - thm.lhs.rounds(run.rounds).start
+    name, look = _AGGREGATES[thm.lhs.aggregate]
+    ax.fill_between(horizons, low, high, color=look["color"], alpha=0.25, linewidth=0)
+    ax.plot(horizons, estimate, label=f"measured, {name} ({100 * confidence:g} % band)", **look)
+    return float(np.min(estimate[np.isfinite(estimate)], initial=np.inf))
+
+
+def _draw_bound(ax: Axes, run: History, thm: Theorem) -> bool:
+    """Draw the bound over all horizons; False where its conditions fail at each of them."""
+    horizons = np.unique(np.geomspace(1, max(run.rounds, 2), 200).round())
+    values = _bound_over(run, thm, horizons)
+    if not np.isfinite(values).any():
+        return False
+    look = _BOUND_STYLES.get(thm.variant, {"color": "0.3", "linestyle": (0, (5, 1))})
+    ax.plot(horizons, values, label=f"bound, {thm.variant}", **look)
+    return True
 
 
 def panels(outcomes: Sequence[Outcome]) -> Figure:
@@ -108,7 +131,7 @@ def panels(outcomes: Sequence[Outcome]) -> Figure:
     rows = list(dict.fromkeys(o.case.row for o in outcomes))
     columns = list(dict.fromkeys(o.case.column for o in outcomes))
     with style():
-        size = (max(3.4, 1.85 * len(columns)), 0.55 + max(2.2, 1.75 * len(rows)))
+        size = (max(4.4, 1.85 * len(columns)), 0.75 + max(2.2, 1.75 * len(rows)))
         figure, grid = plt.subplots(
             len(rows),
             len(columns),
@@ -118,26 +141,27 @@ def panels(outcomes: Sequence[Outcome]) -> Figure:
             sharey=True,
             layout="constrained",
         )
+        handles: dict[str, Any] = {}
         for outcome in outcomes:
             case = outcome.case
             ax = grid[rows.index(case.row)][columns.index(case.column)]
             theorems = [bounds.get(case.key, variant=v) for v in case.variants]
             bound_versus_empirical(outcome.run, theorems, ax=ax, legend=False)
-            ax.set_title(_panel_title(outcome))
+            ax.set_title(_panel_title(outcome), pad=3)
             ax.label_outer()
-        handles: dict[str, Any] = {}
-        for ax in grid.flat:
             handles |= dict(zip(*reversed(ax.get_legend_handles_labels())))
+        for ax in grid.flat:
             ax.set_visible(ax.has_data())
+        order = sorted(handles, key=lambda name: (name == _TRIVIAL, not name.startswith("measured")))
         figure.legend(
-            handles.values(), handles.keys(), loc="outside lower center", ncols=min(4, len(handles))
+            [handles[n] for n in order], order, loc="outside lower center", ncols=min(3, len(columns))
         )
     return figure
 
 
 def _panel_title(outcome: Outcome) -> str:
     case, lam = outcome.case, outcome.run.network.lam
-    gap = "" if lam is None else rf"  ($\lambda$ = {lam:.3f})"
+    gap = "" if lam is None else rf", $\lambda$={lam:.2g}"
     return f"{case.column}, {case.row}{gap}" if case.row else f"{case.column}{gap}"
 
 
@@ -145,7 +169,7 @@ def running_left_hand_side(
     run: History, thm: Theorem, confidence: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
     """Estimate, lower and upper limit of the left-hand side at each horizon 1..T."""
-    samples = rounds_of(run, thm)
+    samples = rounds_of(run, thm)[1]
     tail = (1 - confidence) / 2
     deterministic = samples.shape[0] == 1
     if thm.lhs.aggregate == "min":
@@ -160,7 +184,7 @@ def running_left_hand_side(
     return means, np.maximum(means - half, 0.0), means + half
 
 
-def _bound_over(run: History, thm: Theorem, horizons: NDArray[np.int64]) -> NDArray[np.float64]:
+def _bound_over(run: History, thm: Theorem, horizons: NDArray[np.float64]) -> NDArray[np.float64]:
     values = known_values(run, thm)
     if any(name not in values for name in thm.needs):
         return np.full(horizons.shape, np.nan)
@@ -170,15 +194,9 @@ def _bound_over(run: History, thm: Theorem, horizons: NDArray[np.int64]) -> NDAr
 
 
 def _label(thm: Theorem) -> str:
-    measure = {"grad_norm_sq": r"\|\nabla f(\bar x^t)\|^2", "grad_norm_sq_w": r"\|\nabla f(w^t)\|^2"}
-    inside = measure.get(thm.lhs.measure)
-    if inside is None:
-        return thm.lhs.measure.replace("_", " ")
-    return (
-        rf"$\min_t\,\mathrm{{E}}{inside}$"
-        if thm.lhs.aggregate == "min"
-        else rf"mean$_t\,\mathrm{{E}}{inside}$"
-    )
+    names = {"grad_norm_sq": r"\|\nabla f(\bar x^t)\|^2", "grad_norm_sq_w": r"\|\nabla f(w^t)\|^2"}
+    inside = names.get(thm.lhs.measure)
+    return thm.lhs.measure.replace("_", " ") if inside is None else rf"$\mathrm{{E}}\,{inside}$"
 
 
 def save(figure: Figure, folder: str | Path, name: str) -> list[Path]:

@@ -70,20 +70,24 @@ def number(value: float | None) -> str:
 
 
 def table(study: Study) -> Any:
-    """The verdicts as a rich table: claim, case, verdict, measured, bound, ratio with its interval."""
+    """The verdicts as a rich table: a row for each run, a column for each variant of its theorem."""
     from rich.table import Table
 
     colours = {"holds": "green", "violated": "bold red", "vacuous": "yellow", "undecided": "yellow"}
+    variants = list(dict.fromkeys(v.variant for _, v in study.verdicts))
     made = Table(title=study.title, title_justify="left", header_style="bold")
-    for heading in ("theorem", "variant", "case", "verdict"):
+    for heading in ("theorem", "problem", "network", ""):
         made.add_column(heading, overflow="fold")
-    for heading in ("measured", "bound", "measured / bound"):
-        made.add_column(heading, justify="right", no_wrap=True)
-    for case, v in study.verdicts:
-        kind = f"[{colours.get(v.kind, 'dim')}]{MARKS[v.kind]} {v.kind}[/]"
-        made.add_row(
-            v.key, v.variant, case.label, kind, number(v.measured.estimate), number(v.bound), ratio_text(v)
-        )
+    for variant in variants:
+        made.add_column(f"{variant}\nverdict, measured / bound", no_wrap=True)
+    for outcome in study.outcomes:
+        found = {v.variant: v for v in outcome.verdicts}
+        cells = [
+            f"[{colours.get(v.kind, 'dim')}]{MARKS[v.kind]} {v.kind}[/] {ratio_text(v)}" if v else ""
+            for v in map(found.get, variants)
+        ]
+        case = outcome.case
+        made.add_row(case.key, case.group, case.column, case.row, *cells)
     return made
 
 
@@ -102,11 +106,11 @@ def print_study(study: Study) -> None:
 
 
 def ratio_text(verdict: Verdict) -> str:
-    """0.312 [0.30, 0.33]"""
+    """0.0312 [0.030, 0.033]; nothing where there is no ratio."""
     if verdict.ratio != verdict.ratio:
-        return "–"
+        return ""
     low, high = verdict.ratio_ci
-    return f"{verdict.ratio:.3g} [{low:.2g}, {high:.2g}]"
+    return f"{verdict.ratio:.2g} \\[{low:.2g}, {high:.2g}]"
 
 
 __all__ = ["MARKS", "MEANINGS", "number", "print_study", "ratio_text", "render", "table"]

@@ -11,6 +11,7 @@ from typing import Annotated
 
 import typer
 
+from dfltheory.cli.validate import validate
 from dfltheory.errors import DFLTheoryError
 
 app = typer.Typer(
@@ -41,6 +42,9 @@ def root(
 
     `dfltheory COMMAND --help` explains each command, with examples.
     """
+
+
+app.command()(validate)
 
 
 def main(arguments: list[str] | None = None) -> None:

@@ -1,0 +1,218 @@
+"""Each kind of verdict is produced, and a false one would be caught."""
+
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import dfltheory as dfl
+from dfltheory import bounds
+from dfltheory.algorithms import DPSGD, DFedAvg, DFedSAM
+from dfltheory.analysis.compare import compare, known_values, trivial_bound
+from dfltheory.constants import NetworkConstants, ProblemConstants
+from dfltheory.errors import InputError, UnknownNameError
+from dfltheory.files import json_text
+from dfltheory.training.history import History
+
+KEY = "dfedsam.theorem_4_5"
+ROUNDS = 1000
+STEP = 1 / (10 * 5 * 1.0)  # the largest step that Theorem 4.5 admits at K = 5, L = 1
+
+
+def run_with(samples, *, eta=STEP, K=5, sigma=0.1, gap=1.0, f_star=0.0, algorithm=None, **changes):
+    """A history whose gradient norms are ``samples`` (seeds, rounds + 1), with f - f* = gap."""
+    samples = np.asarray(samples, dtype=float)
+    S, R = samples.shape
+    constants = ProblemConstants(L=1.0, sigma_l=sigma, sigma_g=sigma, f_star=f_star)
+    fields = {
+        "algorithm": algorithm or DFedSAM(eta=eta, K=K, rho=0.0),
+        "rounds": R - 1,
+        "rounds_measured": np.arange(R),
+        "grad_norm_sq": samples,
+        "consensus": np.zeros((S, R)),
+        "loss": np.full((S, R), f_star + gap),
+        "accuracy": None,
+        "x": np.zeros((S, 4, 2)),
+        "x0_sq": np.zeros(S),
+        "x0_spread": np.zeros(S),
+        "constants": constants,
+    }
+    history = History(**(fields | changes))
+    history.__dict__["network"] = NetworkConstants(m=4, lam=0.5)
+    return history
+
+
+def noisy(level, seeds=16, rounds=ROUNDS, scatter=0.1):
+    rng = np.random.default_rng(0)
+    return level * (1 + scatter * rng.normal(size=(seeds, rounds + 1)))
+
+
+def the_bound(run, variant="printed"):
+    thm = bounds.get(KEY, variant=variant)
+    values = known_values(run, thm)
+    return float(thm.evaluate(**{n: np.mean(values[n]) for n in thm.needs}))
+
+
+def test_holds():
+    verdict = compare(run_with(noisy(1e-3)), KEY)
+    assert verdict.kind == "holds"
+    assert verdict.ratio_ci[0] <= verdict.ratio <= verdict.ratio_ci[1] <= 1
+    assert verdict.bound == pytest.approx(the_bound(run_with(noisy(1e-3))))
+    assert verdict.bound == pytest.approx(sum(verdict.terms.values()))
+
+
+def test_violated():
+    run = run_with(noisy(1e-3))
+    verdict = compare(run_with(noisy(3 * the_bound(run))), KEY)
+    assert verdict.kind == "violated"
+    assert 1 < verdict.ratio_ci[0] <= verdict.ratio
+    assert "exceeds" in verdict.reason
+
+
+def test_one_round_below_the_bound_is_enough_for_the_minimum_to_hold():
+    run = run_with(noisy(1e-3))
+    samples = noisy(3 * the_bound(run))
+    samples[:, 700] = 0.1 * the_bound(run)
+    assert compare(run_with(samples), KEY).kind == "holds"
+    # ... but not for the mean over rounds that the corrected theorem bounds
+    mean = 3 * the_bound(run, "corrected")
+    samples = noisy(mean)
+    samples[:, 700] = 0.1 * mean
+    assert compare(run_with(samples), KEY, variant="corrected").kind == "violated"
+
+
+def test_round_zero_is_outside_the_printed_minimum_and_round_T_outside_the_corrected_mean():
+    run = run_with(noisy(1e-3))
+    samples = noisy(3 * the_bound(run))
+    samples[:, 0] = 0.0
+    assert compare(run_with(samples), KEY).kind == "violated"
+    calm = noisy(1e-3)
+    calm[:, -1] = 1e9
+    assert compare(run_with(calm), KEY, variant="corrected").kind == "holds"
+    calm[:, -2] = 1e9
+    assert compare(run_with(calm), KEY, variant="corrected").kind == "violated"
+
+
+def test_undecided():
+    level = the_bound(run_with(noisy(1e-3)))
+    verdict = compare(run_with(noisy(level, seeds=3, scatter=0.5, rounds=ROUNDS)), KEY, variant="printed")
+    assert verdict.kind == "undecided"
+    assert verdict.ratio_ci[0] <= 1 <= verdict.ratio_ci[1]
+
+
+def test_one_seed_decides_nothing_unless_there_is_no_chance():
+    verdict = compare(run_with(noisy(1e-3, seeds=1)), KEY)
+    assert verdict.kind == "undecided"
+    assert "seeds >= 2" in verdict.reason
+    sure = dfl.tasks.quadratic(m=4, d=2, sigma=0.0, zeta=0.1, seed=1)
+    W = dfl.graphs.metropolis(dfl.graphs.ring(4))
+    run = dfl.train(DFedSAM(eta=0.02, K=5), sure, W, rounds=600, x0=[10.0, 10.0])
+    assert compare(run, KEY).kind == "holds"
+    assert compare(run, KEY).measured.low == compare(run, KEY).measured.high
+
+
+def test_vacuous():
+    verdict = compare(run_with(noisy(1e-3, rounds=5), gap=1.0), KEY)
+    # 2 f0_gap/(T D) alone is 2/(5 * 0.08) = 5 > 2 L f0_gap = 2
+    assert verdict.kind == "vacuous"
+    assert verdict.trivial == pytest.approx(2.0)
+    assert verdict.bound >= verdict.trivial
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"eta": 1.01 * STEP}, "10"),
+        ({"algorithm": DPSGD(eta=STEP)}, "adapt-then-combine"),
+        ({"algorithm": DFedSAM(eta=STEP, K=5, decay=0.998)}, "constant step size"),
+        ({"algorithm": DFedAvg(eta=STEP, K=5, weight_decay=1e-3)}, "weight decay"),
+        ({"constants": ProblemConstants(L=1.0, sigma_l=0.1, sigma_g=float("inf"), f_star=0.0)}, "sigma_g"),
+        ({"constants": ProblemConstants(L=1.0, sigma_l=0.1, sigma_g=0.1)}, "f0_gap"),
+        ({"stopped_at": 7}, "stopped"),
+    ],
+)
+def test_not_applicable_says_why(changes, words):
+    verdict = compare(run_with(noisy(1e-3), **changes), KEY)
+    assert verdict.kind == "not applicable"
+    assert words in verdict.reason
+    assert np.isnan(verdict.ratio)
+
+
+def test_o_statements_are_not_compared():
+    assert "O(.)" in compare(run_with(noisy(1e-3)), "dfedsam.corollary_4_6").reason
+
+
+def test_a_run_that_diverged_counts_as_infinite_from_there_on():
+    samples = noisy(1e-3)
+    samples[:, 500:] = np.nan
+    run = run_with(samples, diverged_at=500)
+    assert compare(run, KEY).kind == "holds"  # the minimum was reached before
+    assert compare(run, KEY, variant="corrected").kind == "violated"  # the mean was not
+
+
+def test_rounds_that_were_not_measured_are_not_invented():
+    every = np.arange(0, ROUNDS + 1, 100)
+    low, high = noisy(1e-3)[:, every], noisy(1e3)[:, every]
+    thin = {"rounds_measured": every, "rounds": ROUNDS}
+    start = {"f0_gap": 1.0}
+    assert compare(run_with(low, **thin), KEY, **start).kind == "holds"
+    assert compare(run_with(high, **thin), KEY, **start).kind == "undecided"
+    assert compare(run_with(low, **thin), KEY, variant="corrected").kind == "undecided"
+    # without the round at which the printed theorem starts, its f0_gap is not known
+    assert compare(run_with(low, **thin), KEY).kind == "not applicable"
+
+
+def test_constants_can_be_given_and_estimates_are_named():
+    run = run_with(
+        noisy(1e-3), constants=ProblemConstants(L=1.0, sigma_l=0.1, f_star=0.0, standing={"L": "estimate"})
+    )
+    assert compare(run, KEY).kind == "not applicable"
+    verdict = compare(run, KEY, sigma_g=0.1)
+    assert verdict.kind == "holds"
+    assert verdict.estimated == ("L",)
+    assert "estimated L" in str(verdict)
+    with pytest.raises(UnknownNameError, match="sigma_g"):
+        compare(run, KEY, sigmag=0.1)
+    with pytest.raises(InputError, match="confidence"):
+        compare(run, KEY, confidence=95)
+    with pytest.raises(UnknownNameError, match="theorem_4_5"):
+        compare(run, "dfedsam.theorem_45")
+
+
+@given(st.floats(0.2, 5.0))
+def test_the_ratio_scales_with_the_measurement(scale):
+    one, other = compare(run_with(noisy(1e-3)), KEY), compare(run_with(noisy(1e-3 * scale)), KEY)
+    assert other.ratio == pytest.approx(scale * one.ratio, rel=1e-9)
+    assert other.bound == pytest.approx(one.bound)
+
+
+def test_a_random_start_is_part_of_the_interval():
+    # the bound's start f(xbar^1) differs between seeds in step with the measurement: their difference is sure
+    gaps = np.linspace(0.5, 1.5, 16)
+    run = run_with(np.repeat(gaps[:, None], ROUNDS + 1, axis=1) * 1e-2)
+    run.loss = np.repeat(gaps[:, None], ROUNDS + 1, axis=1)
+    thm = bounds.get(KEY)
+    values = known_values(run, thm)
+    slope = float(
+        thm.evaluate_terms(**{n: np.mean(values[n]) for n in thm.needs})["optimization"]
+    )  # at mean gap 1
+    verdict = compare(run, KEY)
+    spread = gaps.std(ddof=1) / 4 * 2.131449545559323  # Student, 15 degrees, 0.975
+    assert verdict.measured.low == pytest.approx(1e-2 - abs(1e-2 - slope) * spread)
+
+
+def test_trivial_bound():
+    assert trivial_bound({"L": 2.0, "f0_gap": 3.0}) == 12.0
+    assert trivial_bound({"L": 2.0, "f0_gap": 3.0, "B": 2.0}) == 4.0
+    assert trivial_bound({"B": float("inf")}) == float("inf")
+
+
+def test_the_dictionary_is_json_and_says_the_same():
+    verdict = compare(run_with(noisy(1e-3)), KEY)
+    document = json.loads(json_text(verdict.to_dict()))
+    assert document["kind"] == verdict.kind
+    assert document["ratio"] == pytest.approx(verdict.ratio)
+    assert set(document["terms"]) == {"optimization", "noise", "drift", "consensus", "sharpness"}
+    assert any("10 K L" in line for line in document["conditions"])

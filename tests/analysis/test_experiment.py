@@ -1,0 +1,190 @@
+"""Experiments: what is written is whole and reads back; figures and report say what the verdicts say."""
+
+import dataclasses
+import json
+import re
+from html.parser import HTMLParser
+
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib import pyplot as plt
+
+import dfltheory as dfl
+from dfltheory.analysis.experiment import Case, Study, perform, perform_all, scheduled_cases
+from dfltheory.analysis.plots import bound_versus_empirical, running_left_hand_side
+from dfltheory.analysis.report import print_study
+from dfltheory.errors import InputError, UnknownNameError
+
+KEY = "dfedsam.theorem_4_5"
+
+
+def cases(**changes):
+    fields = {
+        "task": dfl.tasks.quadratic(m=4, d=3, sigma=0.1, zeta=0.1, seed=0),
+        "topologies": ["ring", "complete"],
+        "Q": [1, 4],
+        "K": 2,
+        "rounds": 300,
+        "seeds": 4,
+        "x0": [3.0, 3.0, 3.0],
+        "group": "small quadratic",
+    }
+    return scheduled_cases(KEY, **(fields | changes))
+
+
+@pytest.fixture(scope="module")
+def study():
+    short = cases(rounds=20, topologies=["ring"], Q=[1], group="too short", note="K = 2 needs T >= 200.")
+    return Study("A small study", perform_all([*cases(), *short]), ["Everything else."], "a test")
+
+
+@pytest.fixture(scope="module")
+def folder(study, tmp_path_factory):
+    out = tmp_path_factory.mktemp("results")
+    assert study.save(out) == out / "report.html"
+    return out
+
+
+def test_the_schedule_is_the_corollarys():
+    made = cases()
+    assert [(c.column, c.row) for c in made] == [
+        ("ring", "Q = 1"),
+        ("complete", "Q = 1"),
+        ("ring", "Q = 4"),
+        ("complete", "Q = 4"),
+    ]
+    L, K, T = made[0].task.constants.L, 2, 300
+    for case in made:
+        assert case.algorithm.eta == pytest.approx(1 / (L * np.sqrt(K * T)), rel=1e-14)
+        assert case.algorithm.rho == pytest.approx(1 / np.sqrt(T), rel=1e-14)
+    assert made[2].algorithm.Q == 4
+
+
+def test_a_case_can_be_performed_alone_and_gives_the_same(study):
+    again = perform(cases()[1])
+    np.testing.assert_array_equal(again.run.grad_norm_sq, study.outcomes[1].run.grad_norm_sq)
+    assert again.verdicts == study.outcomes[1].verdicts
+
+
+def test_all_kinds_that_are_due_appear(study):
+    kinds = {(case.group, v.variant): v.kind for case, v in study.verdicts if case.column == "complete"}
+    assert kinds["small quadratic", "printed"] == "holds"
+    assert {v.kind for case, v in study.verdicts if case.group == "too short"} == {"not applicable"}
+
+
+def test_the_folder_reads_back(study, folder):
+    names = {p.name for p in folder.iterdir()}
+    assert {"config.json", "verdicts.json", "history.parquet", "report.html"} <= names
+    assert {"small-quadratic.png", "small-quadratic.pdf", "too-short.png", "too-short.pdf"} <= names
+    assert not [n for n in names if n.startswith(".")], "temporary files are left"
+    verdicts = json.loads((folder / "verdicts.json").read_text())
+    assert [v["kind"] for v in verdicts] == [v.kind for _, v in study.verdicts]
+    config = json.loads((folder / "config.json").read_text())
+    assert config["cases"][0]["algorithm"]["name"] == "DFedSAM"
+    assert config["cases"][0]["constants"]["sigma_l"] == pytest.approx(0.1)
+    assert config["versions"]["dfltheory"] == dfl.__version__
+    frame = pd.read_parquet(folder / "history.parquet")
+    picked = frame.query("group == 'small quadratic' and column == 'ring' and row == 'Q = 4'")
+    picked = picked.query("measure == 'grad_norm_sq' and seed == 2").sort_values("round")
+    np.testing.assert_array_equal(picked["value"], study.outcomes[2].run.grad_norm_sq[2])
+
+
+class Page(HTMLParser):
+    """Collects what the page shows and what it would load."""
+
+    def __init__(self):
+        super().__init__()
+        self.text, self.loads, self.open = [], [], []
+
+    def handle_starttag(self, tag, attrs):
+        given = dict(attrs)
+        self.loads += [given[k] for k in ("src", "href") if k in given]
+        if tag not in ("img", "meta", "br", "link"):
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag, f"</{tag}> closes something else"
+
+    def handle_data(self, data):
+        self.text.append(data)
+
+
+def test_the_report_is_self_contained_and_says_what_the_verdicts_say(study, folder):
+    page = Page()
+    page.feed((folder / "report.html").read_text())
+    assert page.open == []
+    assert page.loads
+    assert all(link.startswith("data:image/png;base64,") for link in page.loads)
+    text = " ".join(" ".join(page.text).split())
+    for word in (
+        "What was not tested",
+        "Everything else.",
+        "K = 2 needs T >= 200.",
+        "A small study",
+        "exact",
+    ):
+        assert word in text
+    for _, verdict in study.verdicts:
+        assert verdict.reason in text
+
+
+def test_text_from_outside_is_escaped_in_the_report(study, tmp_path):
+    odd = dataclasses.replace(study, title="<script>alert(1)</script>")
+    page = odd.save(tmp_path).read_text()
+    assert "<script>" not in page
+
+
+def test_the_table_has_a_row_for_each_run(study, capsys):
+    print_study(study)
+    out = capsys.readouterr().out
+    assert len(re.findall(r"small quadratic", out)) == 4
+    assert "not applicable" in out
+    assert "Everything else." in out
+
+
+def test_the_figure_draws_the_bound_where_it_is(study):
+    outcome = study.outcomes[1]
+    theorems = [dfl.bounds.get(KEY, variant=v) for v in ("printed", "corrected")]
+    ax = bound_versus_empirical(outcome.run, theorems)
+    lines = {line.get_label(): line for line in ax.get_lines()}
+    assert lines["bound, printed"].get_ydata()[-1] == pytest.approx(outcome.verdicts[0].bound)
+    least = lines["measured, least over rounds (95 % band)"].get_ydata()
+    assert least[-1] == pytest.approx(outcome.verdicts[0].measured.estimate)
+    assert np.all(np.diff(least) <= 0)
+    mean = lines["measured, mean over rounds (95 % band)"].get_ydata()
+    corrected = next(v for v in outcome.verdicts if v.variant == "corrected")
+    assert mean[-1] == pytest.approx(corrected.measured.estimate)
+    dashes = [line.get_linestyle() for name, line in lines.items() if name.startswith("bound")]
+    assert len(set(dashes)) == len(dashes), "variants must differ without colour"
+    plt.close("all")
+
+
+def test_a_bound_that_does_not_apply_is_named_in_the_panel(study):
+    ax = study.outcomes[-1].verdicts[0].plot()
+    assert any("not applicable: printed" in text.get_text() for text in ax.texts)
+    assert not [line for line in ax.get_lines() if line.get_label().startswith("bound")]
+    plt.close("all")
+
+
+def test_the_running_band_ends_in_the_verdicts_interval(study):
+    outcome = study.outcomes[0]
+    for verdict in outcome.verdicts:
+        thm = dfl.bounds.get(KEY, variant=verdict.variant)
+        estimate, low, high = running_left_hand_side(outcome.run, thm, 0.95)
+        assert estimate[-1] == pytest.approx(verdict.measured.estimate)
+        if thm.lhs.start == 0:  # else the random start's share is in the verdict only
+            assert (low[-1], high[-1]) == pytest.approx((verdict.measured.low, verdict.measured.high))
+
+
+def test_a_schedule_without_its_constants_is_refused():
+    unknown = dfl.tasks.quadratic(m=4, d=3, seed=0)
+    with pytest.raises(UnknownNameError, match="dfedsam"):
+        cases(task=unknown, topologies=["ringg"])
+    with pytest.raises(InputError, match="K = 0"):
+        cases(K=0)
+
+
+def test_a_case_is_a_plain_record():
+    assert dataclasses.is_dataclass(Case)
+    assert cases()[0].label == "small quadratic, ring, Q = 1"

@@ -1,0 +1,164 @@
+"""The frame of the command line: one line on stderr for every error, and the right exit status."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+import typer
+
+from dfltheory import cli
+from dfltheory.cli.output import assignments, emit
+from dfltheory.errors import DFLTheoryError, InputError
+from dfltheory.files import json_text
+
+
+def status_of(capsys, *arguments):
+    with pytest.raises(SystemExit) as stop:
+        cli.main(list(arguments))
+    return stop.value.code, capsys.readouterr()
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["no-such-command"],
+        ["validate", "--no-such-option"],
+        ["validate", "--m", "many"],
+        ["validate", "--K", "0"],
+        ["validate", "--topology", "rnig"],
+        ["validate", "--task", "quadratik"],
+        ["validate", "--task-option", "zeta"],
+        ["validate", "--rounds", "-1"],
+        ["validate", "--confidence", "95", "--rounds", "2", "--seeds", "2", "--topology", "ring"],
+        ["validate", "dfedsam.theorem_9"],
+        ["validate", "--variant", "prnted"],
+    ],
+)
+def test_wrong_usage_is_one_line_and_status_2(capsys, arguments):
+    code, said = status_of(capsys, *arguments)
+    assert code == 2
+    assert said.out == ""
+    lines = said.err.strip().splitlines()
+    assert len(lines) == 1, said.err
+    assert lines[0].startswith("dfltheory: ")
+
+
+def test_a_misspelt_name_tells_the_nearest(capsys):
+    _, said = status_of(capsys, "validate", "--topology", "rnig")
+    assert "ring" in said.err
+
+
+def test_version_and_help(capsys):
+    code, said = status_of(capsys, "--version")
+    assert (code, said.out.split()[0]) == (0, "dfltheory")
+    code, said = status_of(capsys, "--help")
+    assert code == 0
+    for command in ("topology", "bound", "train", "validate"):
+        assert command in said.out
+
+
+@pytest.mark.parametrize("command", ["validate", "topology", "bound", "train"])
+def test_every_help_teaches_with_an_example(capsys, command):
+    code, said = status_of(capsys, command, "--help")
+    assert code == 0
+    assert f"dfltheory {command} " in said.out
+    assert "--json" in said.out
+
+
+def test_validate_prints_json_and_nothing_else(capsys):
+    code, said = status_of(
+        capsys, "validate", "--rounds", "300", "--K", "1", "--m", "4", "--topology", "complete",
+        "--seeds", "3", "--task-option", "d=2", "--json",
+    )  # fmt: skip
+    document = json.loads(said.out)
+    assert code == 0
+    assert {v["variant"] for v in document["verdicts"]} == {"printed", "appendix", "corrected"}
+    assert all(v["kind"] in ("holds", "vacuous") for v in document["verdicts"])
+
+
+def test_validate_writes_the_folder(capsys, tmp_path):
+    code, said = status_of(
+        capsys, "validate", "--rounds", "20", "--m", "4", "--topology", "ring", "--seeds", "2",
+        "--variant", "printed", "--out", str(tmp_path / "new" / "folder"),
+    )  # fmt: skip
+    assert code == 0
+    assert (tmp_path / "new" / "folder" / "report.html").is_file()
+    assert "report.html" in said.out
+
+
+def test_a_violated_bound_is_status_1(capsys, monkeypatch):
+    from dfltheory.analysis import experiment
+
+    perform = experiment.perform
+
+    def tampered(case, confidence):
+        outcome = perform(case, confidence)
+        outcome.run.grad_norm_sq += 1e6
+        found = tuple(experiment.compare(outcome.run, v.key, variant=v.variant) for v in outcome.verdicts)
+        return experiment.Outcome(case, outcome.run, found)
+
+    monkeypatch.setattr(experiment, "perform", tampered)
+    code, said = status_of(
+        capsys,
+        "validate",
+        "--rounds",
+        "300",
+        "--K",
+        "1",
+        "--m",
+        "4",
+        "--topology",
+        "complete",
+        "--seeds",
+        "3",
+    )
+    assert code == 1
+    assert "violated" in said.out
+
+
+def test_errors_of_the_library_and_of_the_system_become_one_line(capsys, monkeypatch):
+    for error in (
+        InputError("K = 0 must be\n an integer >= 1"),
+        FileNotFoundError(2, "No such file or directory", "W.npy"),
+        KeyboardInterrupt(),
+        typer.Abort(),
+    ):
+
+        def fail(*args, _error=error, **kwargs):
+            raise _error
+
+        monkeypatch.setattr(cli, "app", fail)
+        code, said = status_of(capsys)
+        assert code == 2
+        assert said.err.count("\n") == 1
+    assert issubclass(InputError, DFLTheoryError)
+    assert issubclass(DFLTheoryError, ValueError)
+
+
+def test_assignments():
+    assert assignments(["K=5", "eta=1e-3", "name=x=y", "flag=true"]) == {
+        "K": 5,
+        "eta": 1e-3,
+        "name": "x=y",
+        "flag": True,
+    }
+    for wrong in ("K", "=5", "K="):
+        with pytest.raises(InputError, match="NAME=VALUE"):
+            assignments([wrong])
+
+
+def test_json_has_no_bare_nan(capsys):
+    emit({"a": float("nan"), "b": [float("inf"), -float("inf")], "c": None, 3: {1.5}}, "text", True)
+    document = json.loads(capsys.readouterr().out, parse_constant=pytest.fail)
+    assert document == {"a": "NaN", "b": ["Infinity", "-Infinity"], "c": None, "3": [1.5]}
+    emit({}, "text\n", False)
+    assert capsys.readouterr().out == "text\n"
+    assert json_text({"x": 1.5}) == '{\n  "x": 1.5\n}'
+
+
+def test_import_and_help_load_neither_torch_nor_sympy():
+    heavy = "{'torch', 'sympy', 'matplotlib', 'scipy', 'pandas'}"
+    code = f"import sys, dfltheory, dfltheory.cli; print(sorted({heavy} & set(sys.modules)))"
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert out.strip() == "[]"
