@@ -112,7 +112,10 @@ def scheduled_cases(
     Theorem 4.5; L is the task's constant and T = ``rounds``.
     """
     from dfltheory import bounds, graphs, tasks
+    from dfltheory.training.setup import whole_number
 
+    for name, value in (("K", K), ("rounds", rounds), ("seeds", seeds), *(("Q", gossip) for gossip in Q)):
+        whole_number(name, value, at_least=1)
     problem = tasks.get(task, **(task_options or {})) if isinstance(task, str) else task
     chosen = tuple(variants or [v for v in VARIANTS if v in bounds.variants(key)])
     theorem = bounds.get(key, variant=chosen[0])

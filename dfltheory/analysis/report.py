@@ -25,6 +25,9 @@ MEANINGS = {
 }
 
 
+_CAPTION = "numbers: measured / bound; 1 is sharp, above 1 the bound fails"
+
+
 def render(study: Study, figures: Mapping[str, Path]) -> str:
     """The page as text; figures are embedded, nothing is loaded from anywhere."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -75,19 +78,21 @@ def table(study: Study) -> Any:
 
     colours = {"holds": "green", "violated": "bold red", "vacuous": "yellow", "undecided": "yellow"}
     variants = list(dict.fromkeys(v.variant for _, v in study.verdicts))
-    made = Table(title=study.title, title_justify="left", header_style="bold")
-    for heading in ("theorem", "problem", "network", ""):
-        made.add_column(heading, overflow="fold")
+    keys = list(dict.fromkeys(outcome.case.key for outcome in study.outcomes))
+    made = Table(title=study.title, title_justify="left", header_style="bold", caption=_CAPTION)
+    for heading in (["theorem"] if len(keys) > 1 else []) + ["problem", "network", ""]:
+        made.add_column(heading)
     for variant in variants:
-        made.add_column(f"{variant}\nverdict, measured / bound", no_wrap=True)
+        made.add_column(f"{keys[0]}\n{variant}" if len(keys) == 1 else variant, no_wrap=True)
     for outcome in study.outcomes:
         found = {v.variant: v for v in outcome.verdicts}
         cells = [
-            f"[{colours.get(v.kind, 'dim')}]{MARKS[v.kind]} {v.kind}[/] {ratio_text(v)}" if v else ""
+            f"[{colours.get(v.kind, 'dim')}]{MARKS[v.kind]} {v.kind}[/] {_ratio(v)}" if v else ""
             for v in map(found.get, variants)
         ]
         case = outcome.case
-        made.add_row(case.key, case.group, case.column, case.row, *cells)
+        first = [case.key] if len(keys) > 1 else []
+        made.add_row(*first, case.group, case.column, case.row, *cells)
     return made
 
 
@@ -98,19 +103,15 @@ def print_study(study: Study) -> None:
     # A pipe has no width of its own; 80 columns would fold every cell.
     console = Console(highlight=False)
     if not console.is_terminal:
-        console = Console(highlight=False, width=150)
+        console = Console(highlight=False, width=130)
     console.print(table(study))
     console.print("not tested:")
     for line in study.not_tested:
         console.print(f"  - {line}", markup=False)
 
 
-def ratio_text(verdict: Verdict) -> str:
-    """0.0312 [0.030, 0.033]; nothing where there is no ratio."""
-    if verdict.ratio != verdict.ratio:
-        return ""
-    low, high = verdict.ratio_ci
-    return f"{verdict.ratio:.2g} \\[{low:.2g}, {high:.2g}]"
+def _ratio(verdict: Verdict) -> str:
+    return "" if verdict.ratio != verdict.ratio else f"{verdict.ratio:.2g}"
 
 
-__all__ = ["MARKS", "MEANINGS", "number", "print_study", "ratio_text", "render", "table"]
+__all__ = ["MARKS", "MEANINGS", "number", "print_study", "render", "table"]

@@ -178,11 +178,23 @@ def test_the_running_band_ends_in_the_verdicts_interval(study):
 
 
 def test_a_schedule_without_its_constants_is_refused():
-    unknown = dfl.tasks.quadratic(m=4, d=3, seed=0)
-    with pytest.raises(UnknownNameError, match="dfedsam"):
-        cases(task=unknown, topologies=["ringg"])
-    with pytest.raises(InputError, match="K = 0"):
-        cases(K=0)
+    class Unknown(type(cases()[0].task)):
+        constants = dfl.ProblemConstants(sigma_l=0.1)
+
+    unknown = Unknown(1.0, np.zeros((4, 3)))
+    with pytest.raises(InputError, match="needs L"):
+        cases(task=unknown)
+
+
+@pytest.mark.parametrize("wrong", [{"K": 0}, {"rounds": -1}, {"seeds": 0}, {"Q": [0]}, {"rounds": 1.5}])
+def test_counts_are_checked_before_anything_runs(wrong):
+    with pytest.raises(InputError, match=next(iter(wrong))):
+        cases(**wrong)
+
+
+def test_a_misspelt_topology_tells_the_nearest():
+    with pytest.raises(UnknownNameError, match="did you mean ring"):
+        cases(topologies=["ringg"])
 
 
 def test_a_case_is_a_plain_record():
