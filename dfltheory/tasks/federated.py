@@ -11,6 +11,7 @@ import torch
 from torch import nn
 
 from dfltheory import models
+from dfltheory.constants import ProblemConstants
 from dfltheory.errors import InputError, UnknownNameError
 from dfltheory.tasks.augment import CropAndFlip
 from dfltheory.tasks.images import ImageSet, Normalize, load
@@ -87,7 +88,8 @@ def image_task(
         raise UnknownNameError("test", test, {"all", "own"})
     as_bytes = images.train_x.nbytes > _LARGE
     ready = torch.from_numpy if as_bytes else images.normalized
-    return Supervised(
+    kind = PilotedTask if images.name == "digits" else Supervised
+    return kind(
         _network(images, model, seed),
         [(ready(images.train_x[own]), images.train_y[own]) for own in parts.train],
         batch,
@@ -113,8 +115,31 @@ def digits(
     1442 training and 355 test images of 8 x 8 pixels. ``model``: ``softmax`` (unless told), ``mlp``, or any
     module; ``partition``: ``iid``, ``dirichlet`` (with ``alpha=``), ``dirichlet_by_class``, ``shards``; other
     options as :func:`image_task` has them.
+
+    Its constants are estimates (and marked so), measured along a short gradient descent when they are first
+    asked for: see :mod:`dfltheory.tasks.estimate`.
     """
     return image_task("digits", m, model, partition, **options)
+
+
+class PilotedTask(Supervised):
+    """A task, small enough for it, that estimates its constants along a pilot run at the first question."""
+
+    _asked = False
+
+    @property
+    def constants(self) -> ProblemConstants:
+        if not self._asked:
+            from dfltheory.tasks import estimate
+
+            self._asked = True  # before: the estimators ask for what is known already
+            self._constants = estimate.along(self, estimate.pilot(self)).constants()
+        return self._constants
+
+    def with_constants(self, constants: ProblemConstants) -> Supervised:
+        other = super().with_constants(constants)
+        other._asked = True  # type: ignore[attr-defined]
+        return other
 
 
 def _network(images: ImageSet, model: str | nn.Module | None, seed: int) -> nn.Module:
@@ -149,4 +174,4 @@ def _some(images: ImageSet, examples: int | None, test_examples: int | None, see
     )  # fmt: skip
 
 
-__all__ = ["PAPERS_MODEL", "digits", "image_task"]
+__all__ = ["PAPERS_MODEL", "PilotedTask", "digits", "image_task"]

@@ -1,0 +1,34 @@
+"""Constants measured on a task: curvature, noise, heterogeneity; each with what was and was not looked at.
+
+>>> points = pilot(task)                            # or the mean models of a run, (P, d)
+>>> found = along(task, points)
+>>> print(found["L"])                               # value, interval, what was sampled
+>>> task = task.with_constants(found.constants())   # marked ``estimate``
+"""
+
+from dfltheory.tasks.estimate.constants import Estimate, Estimates, along, pilot
+from dfltheory.tasks.estimate.hessian import hessian_product
+from dfltheory.tasks.estimate.spectrum import (
+    Density,
+    Extremes,
+    extremes,
+    hessian_density,
+    hessian_extremes,
+    lanczos,
+    largest_hessian_eigenvalue,
+)
+
+__all__ = [
+    "Density",
+    "Estimate",
+    "Estimates",
+    "Extremes",
+    "along",
+    "extremes",
+    "hessian_density",
+    "hessian_extremes",
+    "hessian_product",
+    "lanczos",
+    "largest_hessian_eigenvalue",
+    "pilot",
+]

@@ -1,0 +1,265 @@
+"""The constants that theorems need, measured at points of a trajectory, each with its interval.
+
+A smoothness constant, a noise level or a heterogeneity is a supremum over all of R^d (or over what a proof
+visits). Points can only bound it from below: ``low`` is always such a bound (with the stated confidence),
+``high`` bounds the largest value over the points that were looked at, and nothing is said of other points.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor
+
+from dfltheory.constants import ProblemConstants, Standing
+from dfltheory.errors import InputError
+from dfltheory.tasks.estimate.spectrum import hessian_extremes
+from dfltheory.tasks.task import Task
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """One constant: its estimate and what is known of it.
+
+    ``low`` <= the constant, and the largest value over the sampled points <= ``high``, with probability at
+    least ``confidence`` over the draws of the estimator (1: no chance was involved).
+    """
+
+    name: str
+    value: float
+    low: float
+    high: float
+    confidence: float
+    sampled: str
+    not_sampled: str
+
+    def __str__(self) -> str:
+        chance = "" if self.confidence == 1 else f" ({self.confidence:.0%})"
+        return f"{self.name} = {self.value:.6g} in [{self.low:.6g}, {self.high:.6g}]{chance}: {self.sampled}"
+
+
+class Estimates(Mapping[str, Estimate]):
+    """Estimates by the glossary's names."""
+
+    def __init__(self, found: Sequence[Estimate], known: ProblemConstants):
+        self._found = {e.name: e for e in found}
+        self._known = known
+
+    def __getitem__(self, name: str) -> Estimate:
+        return self._found[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._found)
+
+    def __len__(self) -> int:
+        return len(self._found)
+
+    def __str__(self) -> str:
+        return "\n".join(str(e) for e in self.values())
+
+    def constants(self) -> ProblemConstants:
+        """The values as a task's constants, marked ``estimate``; what the task knew by proof is kept."""
+        values = self._known.known()
+        standing: dict[str, Standing] = {name: self._known.standing_of(name) for name in values}
+        for name, estimate in self.items():
+            if name in ProblemConstants.__dataclass_fields__ and name not in values:
+                values[name], standing[name] = estimate.value, "estimate"
+        return ProblemConstants(**values, standing=standing)
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row for each constant."""
+        import pandas as pd
+
+        return pd.DataFrame([vars(e) for e in self.values()])
+
+
+def along(
+    task: Task,
+    points: Tensor,
+    *,
+    draws: int = 64,
+    steps: int = 30,
+    curvature_points: int = 3,
+    clients: Sequence[int] | None = None,
+    confidence: float = 0.95,
+    seed: int = 0,
+) -> Estimates:
+    """L, sigma_l, sigma_g, beta, B and f0_gap of a task, measured at points (P, d) of a trajectory.
+
+    L
+        the largest ||Hessian of f_i|| over ``clients`` (all, unless told) at ``curvature_points`` of the
+        points, spread evenly, by ``steps`` Lanczos steps; and the largest slope of grad f_i between
+        neighbouring points.
+    sigma_l
+        the largest root mean square of grad F_i(x; xi) - grad f_i(x), from ``draws`` minibatches at every
+        point and client; the interval holds for all of them at once (Bonferroni, Student's t).
+    sigma_g, beta, B
+        exact at the points: root mean square and maximum over clients of ||grad f_i - grad f||, and
+        max_i ||grad f_i||.
+    f0_gap
+        f at the first point less f*: at most f(x^0) less the known lower bound of f, at least f(x^0) less
+        the smallest f that was seen.
+    """
+    points = _points(task, points)
+    if draws < 2:
+        raise InputError(f"a variance needs at least 2 draws, not {draws}")
+    gradients = torch.stack([_client_gradients(task, x) for x in points])  # (P, m, d)
+    where = f"{len(points)} points, {task.m} clients"
+    off = "points off the trajectory"
+    gaps = (gradients - gradients.mean(1, keepdim=True)).double().square().sum(-1)  # (P, m)
+    sigma_g, beta = float(gaps.mean(1).max().sqrt()), float(gaps.max().sqrt())
+    B = float(gradients.double().norm(dim=-1).max())
+    found = [
+        _smoothness(task, points, gradients, steps, curvature_points, clients, confidence, seed),
+        _noise(task, points, gradients, draws, confidence, seed),
+        Estimate("sigma_g", sigma_g, sigma_g, sigma_g, 1.0, f"exact at {where}", off),
+        Estimate("beta", beta, beta, beta, 1.0, f"exact at {where}", off),
+        Estimate("B", B, B, B, 1.0, f"exact at {where}", off),
+    ]
+    gap = _gap(task, points)
+    return Estimates(found if gap is None else [*found, gap], task.constants)
+
+
+def pilot(task: Task, steps: int = 40, keep: int = 5, start: Tensor | None = None, seed: int = 0) -> Tensor:
+    """Points (keep, d) of a gradient descent on f from the task's start, to measure constants at.
+
+    Its step is half of 1 / ||Hessian of f|| at the start. The trajectory of the run that is judged is a
+    better place where it is at hand.
+    """
+    if not 1 <= keep <= steps + 1:
+        raise InputError(f"keep = {keep} must lie between 1 and steps + 1 = {steps + 1}")
+    x = task.start(torch.Generator().manual_seed(seed)) if start is None else start
+    norm = hessian_extremes(task, x, seed=seed).norm
+    eta = 0.5 / norm if norm > 0 else 1.0
+    chosen = {round(k * steps / max(keep - 1, 1)) for k in range(keep)}
+    kept = []
+    for t in range(steps + 1):
+        if t in chosen:
+            kept.append(x)
+        x = x - eta * task.global_gradient(x.unsqueeze(0))[0]
+    return torch.stack(kept)
+
+
+def _points(task: Task, points: Tensor) -> Tensor:
+    points = torch.as_tensor(points).to(dtype=task.dtype, device=task.device)
+    if points.ndim != 2 or points.shape[-1] != task.d or len(points) == 0:
+        raise InputError(f"points have shape {tuple(points.shape)}: give (P, d) with d = {task.d}")
+    if not bool(points.isfinite().all()):
+        raise InputError("a point of the trajectory is not finite")
+    return points
+
+
+def _client_gradients(task: Task, x: Tensor) -> Tensor:
+    """grad f_i(x) (m, d)."""
+    return task.gradient(x.expand(1, task.m, task.d))[0]
+
+
+def _smoothness(
+    task: Task,
+    points: Tensor,
+    gradients: Tensor,
+    steps: int,
+    curvature_points: int,
+    clients: Sequence[int] | None,
+    confidence: float,
+    seed: int,
+) -> Estimate:
+    who = list(range(task.m)) if clients is None else list(clients)
+    last, count = len(points) - 1, max(1, min(curvature_points, len(points)))
+    chosen = sorted({round(k * last / max(count - 1, 1)) for k in range(count)})
+    each = 1 - (1 - confidence) / (len(chosen) * len(who))
+    low = high = 0.0
+    for p in chosen:
+        for i in who:
+            a, b = hessian_extremes(
+                task, points[p], i, steps=steps, confidence=each, seed=seed + 7919 * p + i
+            ).norm_bracket
+            low, high = max(low, a), max(high, b)
+    moved = (points[1:] - points[:-1]).double().norm(dim=-1)
+    turned = (gradients[1:] - gradients[:-1]).double().norm(dim=-1).amax(-1)
+    slopes = turned[moved > 0] / moved[moved > 0]
+    slope = float(slopes.max()) if len(slopes) else 0.0
+    return Estimate(
+        "L",
+        max(low, slope),
+        max(low, slope),
+        max(high, slope),
+        confidence,
+        f"Hessians of {len(who)} of {task.m} clients at {len(chosen)} points, slopes between {len(points)}",
+        "points off the trajectory" + ("" if len(who) == task.m else ", other clients"),
+    )
+
+
+def _noise(
+    task: Task, points: Tensor, gradients: Tensor, draws: int, confidence: float, seed: int
+) -> Estimate:
+    squares = noise_squares(task, points, gradients, draws, seed, [slice(None)])
+    return interval_of_noise("sigma_l", task, None if squares is None else squares[0], draws, confidence)
+
+
+def noise_squares(
+    task: Task, points: Tensor, gradients: Tensor, draws: int, seed: int, blocks: list
+) -> list[Tensor] | None:
+    """||grad F_i(x; xi) - grad f_i(x)||^2 of every block, (P, draws, m) each; None when there is no noise.
+
+    ``points`` (P, d) or (P, m, d); ``gradients`` the exact ones (P, m, d).
+    """
+    squares = [torch.zeros(len(points), draws, task.m, dtype=torch.float64) for _ in blocks]
+    for p, x in enumerate(points):
+        models = x.expand(1, task.m, task.d)
+        for k in range(draws):
+            batch = task.sample([torch.Generator(device=task.device).manual_seed(seed + p * draws + k)])
+            if batch is None:
+                return None
+            noise = (task.gradient(models, batch)[0] - gradients[p]).double()
+            for out, block in zip(squares, blocks, strict=True):
+                out[p, k] = noise[:, block].square().sum(-1)
+    return squares
+
+
+def interval_of_noise(
+    name: str, task: Task, squares: Tensor | None, draws: int, confidence: float
+) -> Estimate:
+    """The largest root mean square over points and clients, with a simultaneous interval."""
+    if squares is None:
+        return Estimate(name, 0.0, 0.0, 0.0, 1.0, "no minibatches are drawn: gradients are exact", "nothing")
+    from scipy.stats import t
+
+    mean, error = squares.mean(1), squares.std(1) / math.sqrt(draws)
+    quantile = float(t.ppf(1 - (1 - confidence) / 2 / mean.numel(), draws - 1))
+    low, high = float((mean - quantile * error).max()), float((mean + quantile * error).max())
+    return Estimate(
+        name,
+        math.sqrt(float(mean.max())),
+        math.sqrt(max(low, 0.0)),
+        math.sqrt(high),
+        confidence,
+        f"{draws} minibatches at {len(squares)} points, {task.m} clients",
+        "points off the trajectory",
+    )
+
+
+def _gap(task: Task, points: Tensor) -> Estimate | None:
+    bound = task.constants.f_star
+    if bound is None or not math.isfinite(bound):
+        return None
+    values = task.global_loss(points).double()
+    first, best = float(values[0]), float(values.min())
+    kind = task.constants.standing_of("f_star")
+    low = first - (bound if kind == "exact" else best)
+    sampled = (
+        f"f at {len(points)} points; f* is known {'exactly' if kind == 'exact' else f'to be >= {bound:g}'}"
+    )
+    return Estimate(
+        "f0_gap", first - bound, low, first - bound, 1.0, sampled, "nothing below the bound of f*"
+    )
+
+
+__all__ = ["Estimate", "Estimates", "along", "interval_of_noise", "noise_squares", "pilot"]

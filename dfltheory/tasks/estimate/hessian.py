@@ -1,0 +1,95 @@
+"""Hessians of f_i and f as operators: products with vectors, without ever forming a matrix."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+from dfltheory.errors import InputError
+from dfltheory.tasks.supervised import Supervised
+from dfltheory.tasks.task import Task
+
+_PIECE = 1000
+"""Examples whose second derivatives are taken in one graph."""
+
+Product = Callable[[Tensor], Tensor]
+"""v (d,) -> H v (d,)."""
+
+
+def hessian_product(task: Task, x: Tensor, client: int | None = None) -> Product:
+    """v -> H v with H the Hessian of f_i (or of f, for client None) at a point x (d,).
+
+    By differentiating the gradient a second time; where a network has kinks (ReLU), this is the Hessian of
+    the smooth piece that x lies in. A network's H v costs about two gradients over the examples.
+    """
+    if x.shape != (task.d,):
+        raise InputError(f"a Hessian is taken at one point of shape ({task.d},), not {tuple(x.shape)}")
+    if client is not None and not 0 <= client < task.m:
+        raise InputError(f"client {client} is none of 0..{task.m - 1}")
+    x = x.detach().to(dtype=task.dtype, device=task.device)
+    if isinstance(task, Supervised):
+        return _network_product(task, x, client)
+    point = x.clone().requires_grad_(True)
+    gradients = task.gradient(point.expand(1, task.m, task.d))[0]
+    gradient = gradients.mean(0) if client is None else gradients[client]
+    if not gradient.requires_grad:  # it does not depend on x: f_i is linear
+        return lambda v: torch.zeros_like(v)
+    return lambda v: torch.autograd.grad(gradient, point, v, retain_graph=True)[0]
+
+
+def _network_product(task: Supervised, x: Tensor, client: int | None) -> Product:
+    point = x.clone().requires_grad_(True)
+    pieces = list(_pieces(task, client))
+    # one piece: its graph is kept and every product is one backward pass through it
+    kept = _gradient(task, point, *pieces[0]) if len(pieces) == 1 else None
+
+    def product(v: Tensor) -> Tensor:
+        out = task.weight_decay * v
+        for begin, end, weight in pieces:
+            gradient = kept if kept is not None else _gradient(task, point, begin, end, weight)
+            out = out + torch.autograd.grad(gradient, point, v, retain_graph=kept is not None)[0]
+        return out
+
+    return product
+
+
+def _pieces(task: Supervised, client: int | None) -> list[tuple[int, int, float]]:
+    """(first example, end, weight of their mean loss): the weights of a client sum to its share of f."""
+    clients = range(task.m) if client is None else [client]
+    share = 1 / len(clients)
+    found = []
+    for i in clients:
+        first, n = int(task.offsets[i]), int(task.sizes[i])
+        for begin in range(first, first + n, _PIECE):
+            end = min(begin + _PIECE, first + n)
+            found.append((begin, end, share * (end - begin) / n))
+    return _joined(found)
+
+
+def _joined(pieces: list[tuple[int, int, float]]) -> list[tuple[int, int, float]]:
+    """Neighbouring pieces whose examples weigh the same become one, up to the size of a piece."""
+    joined: list[tuple[int, int, float]] = []
+    for begin, end, weight in pieces:
+        if joined:
+            first, last, before = joined[-1]
+            alike = abs(before / (last - first) - weight / (end - begin)) < 1e-12
+            if last == begin and alike and end - first <= _PIECE:
+                joined[-1] = (first, end, before + weight)
+                continue
+        joined.append((begin, end, weight))
+    return joined
+
+
+def _gradient(task: Supervised, point: Tensor, begin: int, end: int, weight: float) -> Tensor:
+    parameters = {
+        name: point[part].view(shape)
+        for name, shape, part in zip(task.layout.names, task.layout.shapes, task.layout.slices, strict=True)
+    }
+    outputs = torch.func.functional_call(task.module, parameters, (task._prepared(task.X[begin:end]),))
+    loss = weight * task.criterion(outputs, task.y[begin:end])
+    return torch.autograd.grad(loss, point, create_graph=True)[0]
+
+
+__all__ = ["Product", "hessian_product"]

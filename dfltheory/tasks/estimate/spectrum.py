@@ -1,0 +1,177 @@
+"""Extreme eigenvalues and spectral density of a symmetric operator, by Lanczos' method."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from dfltheory.errors import InputError
+from dfltheory.tasks.estimate.hessian import Product, hessian_product
+from dfltheory.tasks.task import Task
+
+
+@dataclass(frozen=True)
+class Tridiagonal:
+    """What k Lanczos steps know of H: Ritz values, the weights of the start vector on them, and residuals."""
+
+    values: NDArray[np.float64]
+    weights: NDArray[np.float64]
+    residuals: NDArray[np.float64]
+    exact: bool  # the Krylov space was exhausted: the values are eigenvalues
+
+
+def lanczos(product: Product, start: Tensor, steps: int) -> Tridiagonal:
+    """Lanczos' method from a start vector, with full reorthogonalization (twice: it is enough).
+
+    Keeps ``steps`` vectors of the operator's size.
+    """
+    if steps < 1:
+        raise InputError(f"Lanczos needs at least one step, not {steps}")
+    d = len(start)
+    v = start / start.norm()
+    basis, diagonal, off = [v], [], []
+    for _ in range(min(steps, d)):
+        w = product(basis[-1])
+        diagonal.append(float(w @ basis[-1]))
+        B = torch.stack(basis)
+        for _ in range(2):
+            w = w - B.T @ (B @ w)
+        norm = float(w.norm())
+        off.append(norm)
+        scale = max(abs(a) for a in diagonal) + max(off)
+        if len(basis) == d or norm <= 10 * math.sqrt(d) * torch.finfo(w.dtype).eps * scale:
+            off[-1] = 0.0
+            break
+        basis.append(w / norm)
+    T = np.diag(diagonal) + np.diag(off[:-1], 1) + np.diag(off[:-1], -1)
+    values, vectors = np.linalg.eigh(T)
+    return Tridiagonal(values, vectors[0] ** 2, np.abs(off[-1] * vectors[-1]), exact=off[-1] == 0.0)
+
+
+@dataclass(frozen=True)
+class Extremes:
+    """The ends of a spectrum. Ritz values never leave it: ``low`` >= lambda_min and ``high`` <= lambda_max.
+
+    ``slack``: with the stated confidence over the random start, lambda_max <= high + slack and
+    lambda_min >= low - slack.
+    """
+
+    low: float
+    high: float
+    slack: float
+    confidence: float
+    steps: int
+
+    @property
+    def norm(self) -> float:
+        """A lower bound of ||H||, in practice close to it."""
+        return max(abs(self.low), abs(self.high))
+
+    @property
+    def norm_bracket(self) -> tuple[float, float]:
+        """||H|| lies between these, with the stated confidence."""
+        return self.norm, self.norm + self.slack
+
+
+def extremes(
+    product: Product, d: int, like: Tensor, steps: int = 30, confidence: float = 0.95, seed: int = 0
+) -> Extremes:
+    """lambda_min and lambda_max of a symmetric operator on R^d by k Lanczos steps from a random start.
+
+    The slack follows Kuczynski and Wozniakowski (1992, Theorem 4.2): for a start that is uniform on the
+    sphere, P(lambda_max - theta > eps (lambda_max - lambda_min)) <= 1.648 sqrt(d) exp(-sqrt(eps) (2k - 1)).
+    Both ends are bounded at once, each with half of the permitted probability.
+    """
+    if not 0 < confidence < 1:
+        raise InputError(f"confidence = {confidence} must lie between 0 and 1")
+    g = torch.Generator().manual_seed(seed)
+    start = torch.randn(d, generator=g, dtype=torch.float64).to(like)
+    found = lanczos(product, start, steps)
+    low, high, k = float(found.values[0]), float(found.values[-1]), len(found.values)
+    if found.exact:  # the start vector has a part along every eigenvector, almost surely
+        slack = 0.0
+    else:
+        eps = (math.log(1.648 * math.sqrt(d) / ((1 - confidence) / 2)) / (2 * k - 1)) ** 2
+        slack = math.inf if eps >= 0.5 else eps * (high - low) / (1 - 2 * eps)
+    return Extremes(low, high, slack, confidence, k)
+
+
+def hessian_extremes(
+    task: Task,
+    x: Tensor,
+    client: int | None = None,
+    *,
+    steps: int = 30,
+    confidence: float = 0.95,
+    seed: int = 0,
+) -> Extremes:
+    """The ends of the spectrum of the Hessian of f_i (client i), or of f, at a point x (d,)."""
+    like = torch.empty(0, dtype=task.dtype, device=task.device)
+    return extremes(hessian_product(task, x, client), task.d, like, steps, confidence, seed)
+
+
+def largest_hessian_eigenvalue(task: Task, x: Tensor, steps: int = 30, seed: int = 0) -> float:
+    """lambda_max of the Hessian of f at x (d,): the papers' measure of sharpness, in one call.
+
+    A Ritz value: never above the true one; :func:`hessian_extremes` tells how far below it can be.
+    """
+    return hessian_extremes(task, x, steps=steps, seed=seed).high
+
+
+@dataclass(frozen=True)
+class Density:
+    """An estimate of the share of eigenvalues near each value of ``grid``; it integrates to 1."""
+
+    grid: NDArray[np.float64]
+    density: NDArray[np.float64]
+    top: NDArray[np.float64]
+    """The largest Ritz values, descending."""
+
+
+def hessian_density(
+    task: Task,
+    x: Tensor,
+    client: int | None = None,
+    *,
+    steps: int = 40,
+    starts: int = 4,
+    top: int = 10,
+    width: float | None = None,
+    points: int = 400,
+    seed: int = 0,
+) -> Density:
+    """The Hessian's spectral density by stochastic Lanczos quadrature (Ghorbani et al. 2019).
+
+    Averaged over ``starts`` random vectors, smoothed by a Gaussian of standard deviation ``width`` (unless
+    told, 1/50 of the spectrum's range). ``top`` holds the largest Ritz values of the first start.
+    """
+    product = hessian_product(task, x, client)
+    g = torch.Generator().manual_seed(seed)
+    runs = []
+    for _ in range(starts):
+        start = torch.randn(task.d, generator=g, dtype=torch.float64).to(dtype=task.dtype, device=task.device)
+        runs.append(lanczos(product, start, steps))
+    low, high = min(r.values[0] for r in runs), max(r.values[-1] for r in runs)
+    width = width or max(high - low, 1e-12 * max(abs(low), abs(high)), 1e-300) / 50
+    grid = np.linspace(low - 4 * width, high + 4 * width, points)
+    density = np.zeros(points)
+    for r in runs:
+        bumps = np.exp(-(((grid[:, None] - r.values) / width) ** 2) / 2) / (width * math.sqrt(2 * math.pi))
+        density += bumps @ r.weights / starts
+    return Density(grid, density, runs[0].values[::-1][:top].copy())
+
+
+__all__ = [
+    "Density",
+    "Extremes",
+    "extremes",
+    "hessian_density",
+    "hessian_extremes",
+    "lanczos",
+    "largest_hessian_eigenvalue",
+]
