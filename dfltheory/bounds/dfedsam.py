@@ -229,9 +229,152 @@ def corrected_init() -> Theorem:
     )
 
 
+def _rate(
+    key: str, variant: str, title: str, source: str, parts: dict[str, Expr], **fields: object
+) -> Theorem:
+    """A statement in O(.) about the rounds 1..T under the corollaries' schedule."""
+    return Theorem(
+        key=f"dfedsam.{key}",
+        variant=variant,
+        title=title,
+        source=f"{PAPER}, {source}",
+        lhs=MIN_1_T,
+        parts=parts,
+        order=True,
+        assumptions=ASSUMPTIONS,
+        **{"kind": "corollary", "schedule": SCHEDULE, "of": "dfedsam.theorem_4_5", **fields},  # type: ignore[arg-type]
+    )
+
+
+def _claimed(heterogeneity: Expr, network: Expr) -> dict[str, Expr]:
+    """The four terms of Corollaries 4.6 and 4.8 with their network factor."""
+    return {
+        "optimization and noise": (f0 + sigma_l**2) / sqrt(K * T),
+        "drift": K * (heterogeneity**2 + sigma_l**2) / T,
+        "sharpness": L**2 / (sqrt(K) * T ** R(3, 2)),
+        "consensus": (heterogeneity**2 + sigma_l**2) * network / (sqrt(K) * T ** R(3, 2)),
+    }
+
+
+def _claimed_any_rho(last: dict[str, Expr]) -> dict[str, Expr]:
+    """The rates of appendix D before rho is chosen."""
+    return {
+        "optimization and noise": (f0 + L**2 * rho**2 + sigma_l**2) / sqrt(K * T),
+        "drift": K * (L**2 * rho**2 + sigma_g**2 + sigma_l**2) / T,
+        **last,
+    }
+
+
+def corollaries() -> tuple[Theorem, ...]:
+    """Corollaries 4.6 and 4.8 as stated, as derived, and re-derived; the rates of abstract and remarks."""
+    slow = sqrt(K) * T ** R(3, 2)
+    any_rho = {"eta": SCHEDULE["eta"]}
+    moments = L**2 * rho**2 + sigma_g**2 + sigma_l**2
+    gap = 1 / (1 - lam) ** 2
+    six, eight = "Rate of DFedSAM", "Rate of DFedSAM-MGS"
+    quoted = "Rate of DFedAvg as quoted from Sun et al. 2022"
+    return (
+        _rate("corollary_4_6", "printed", six, "Corollary 4.6", _claimed(beta, gap)),
+        _rate(
+            "corollary_4_6", "appendix", six, "appendix D.2, before sigma_g <= beta", _claimed(sigma_g, gap)
+        ),
+        _rate(
+            "corollary_4_6",
+            "appendix_any_rho",
+            six + " for any radius",
+            "appendix D.2, first rate",
+            _claimed_any_rho(
+                {
+                    "sharpness": K ** R(3, 2) * L**2 * rho**4 / (T ** R(3, 2) * (1 - lam) ** 2),
+                    "consensus": moments / (slow * (1 - lam) ** 2),
+                }
+            ),
+            schedule=any_rho,
+        ),
+        _rate_corrected("corollary_4_6"),
+        _rate("corollary_4_8", "printed", eight, "Corollary 4.8", _claimed(beta, Phi), definitions=(PHI,)),
+        _rate(
+            "corollary_4_8",
+            "appendix_any_rho",
+            eight + " for any radius",
+            "appendix D.3, first rate",
+            _claimed_any_rho({"consensus": Phi * (K**2 * L**2 * rho**4 + moments) / slow}),
+            schedule=any_rho,
+            definitions=(PHI,),
+        ),
+        _rate_corrected("corollary_4_8"),
+        _rate(
+            "rate_abstract",
+            "printed",
+            six,
+            "abstract",
+            {"optimization": 1 / sqrt(K * T), "drift": 1 / T, "consensus": gap / slow},
+            kind="rate",
+        ),
+        _rate(
+            "rate_abstract_mgs",
+            "printed",
+            eight,
+            "abstract",
+            {
+                "optimization": 1 / sqrt(K * T),
+                "drift": 1 / T,
+                "consensus": (lam**Q + 1) / (slow * (1 - lam**Q) ** 2),
+            },
+            kind="rate",
+        ),
+        _rate(
+            "rate_quoted_dfedavg",
+            "printed",
+            quoted,
+            "Remark 4.7",
+            {
+                "optimization": 1 / sqrt(T),
+                "drift": sigma_g**2 / sqrt(T),
+                "consensus": (sigma_g**2 + B**2) / ((1 - lam) ** 2 * T ** R(3, 2)),
+            },
+            kind="rate",
+            schedule={},
+            of=None,
+        ),
+    )
+
+
+def _rate_corrected(key: str) -> Theorem:
+    """Corollary A: an inequality with its constants, not an O(.)."""
+    noise, bias = (sigma_l + L * rho0 / sqrt(T)) ** 2, (sigma_g + L * rho0 / sqrt(T)) ** 2
+    leak = lam**Q / (1 - lam**Q)
+    return Theorem(
+        key=f"dfedsam.{key}",
+        variant="corrected",
+        kind="corollary",
+        title="Rate of DFedSAM and DFedSAM-MGS, re-derived",
+        source=f"{PAPER}, Corollaries 4.6 and 4.8 re-derived (Corollary A)",
+        lhs=MEAN_0_T,
+        parts={
+            "optimization": R(9, 4) * L * f0 / sqrt(K * T),
+            "noise": R(9, 4) * V / (m * sqrt(K * T)),
+            "drift": K / T * (1 - 1 / K) * (8 * Z + 12 * V / K),
+            "consensus": 16 * K / T * leak**2 * (Z + V / K),
+            "sharpness": R(9, 4) * L**2 * rho0**2 / T,
+        },
+        definitions=(
+            Definition(V, noise, "V", "noise of a SAM gradient, mean square"),
+            Definition(Z, bias, "Z", "heterogeneity of a SAM gradient, mean square"),
+        ),
+        conditions=(
+            Condition("T >= 64 K", 64 * K, T),
+            Condition("64 K lam^(2Q) <= T (1 - lam^Q)^2", 64 * K * lam ** (2 * Q), T * (1 - lam**Q) ** 2),
+        ),
+        assumptions=(*CORRECTED_ASSUMPTIONS, COMMON_START),
+        schedule=SCHEDULE,
+        of="dfedsam.theorem_4_5",
+    )
+
+
 def statements() -> tuple[Theorem, ...]:
-    """Every statement of the paper that the registry holds."""
-    return (printed(), appendix(), appendix_q1(), corrected(), corrected_init())
+    """Theorem 4.5, its corollaries and the quoted rates."""
+    return (printed(), appendix(), appendix_q1(), corrected(), corrected_init(), *corollaries())
 
 
 __all__ = ["statements"]

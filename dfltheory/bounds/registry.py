@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     from dfltheory.bounds.theorem import Theorem
 
 PAPERS: dict[str, tuple[str, ...]] = {
-    "dfedsam": ("dfltheory.bounds.dfedsam",),
+    paper: (f"dfltheory.bounds.{paper}", f"dfltheory.bounds.{paper}_proof")
+    for paper in ("dfedsam", "dfedadmm", "dfedsgpsm", "dfedmdc")
 }
 """Paper (the first word of a key) -> the modules that state it."""
 

@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dfltheory import bounds
-from tests.bounds.text import dfedsam
+from tests.bounds.text import dfedadmm, dfedmdc, dfedsam, dfedsgpsm
 from tests.bounds.text.points import point
 
-PAPERS = (dfedsam,)
+PAPERS = (dfedsam, dfedadmm, dfedsgpsm, dfedmdc)
 TERMS = {name: f for paper in PAPERS for name, f in paper.TERMS.items()}
 CONDITIONS = {name: f for paper in PAPERS for name, f in paper.CONDITIONS.items()}
 SCHEDULES = {name: f for paper in PAPERS for name, f in paper.SCHEDULES.items()}

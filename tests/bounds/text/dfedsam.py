@@ -104,12 +104,194 @@ def sqrt_kt(K, T, L, rho0, **_):
     return {"eta": 1 / (L * sqrt(K * T)), "rho": rho0 / sqrt(T)}
 
 
+def one(f):
+    """A statement with a single term."""
+    return lambda **v: {"bound": f(**v)}
+
+
+def c1(K, L, rho, sigma_g, sigma_l, eta, **_):
+    return bracket(K, L, rho, sigma_g, sigma_l, eta**2, 1.0)
+
+
+def c3(K, L, rho, sigma_g, sigma_l, eta, **_):
+    return bracket(K, L, rho, sigma_g, sigma_l, 1.0, eta**-2)
+
+
+def c2(G_x, **v):
+    return c3(**v) + 16 * v["K"] ** 2 * G_x
+
+
+def lemma_d4(G_x, **v):
+    return c1(**v) + 16 * v["K"] ** 2 * v["eta"] ** 2 * G_x
+
+
+def gap(lam, **_):
+    return 1 / (1 - lam) ** 2
+
+
+def net(lam, m, Q, **_):
+    return phi(lam, m, Q)
+
+
+def eq_21(eta, K, L, rho, sigma_l, G_x, **_):
+    return 3 * eta**2 * K * L / 2 * (L**2 * rho**2 + sigma_l**2 + G_x)
+
+
+def eq_22(**v):
+    eta, K, L = v["eta"], v["K"], v["L"]
+    first = -eta * K * v["G_bar"] / 2 + eta * L**2 * K * c1(**v) / 2
+    return first + 8 * eta**3 * K**2 * L**2 * v["G_x"] + eq_21(**v)
+
+
+def local_gradient(network):
+    return lambda **v: 2 * v["L"] ** 2 * c2(**v) * v["eta"] ** 2 * network(**v) + 2 * v["G_bar"]
+
+
+def eq_24(**v):
+    g = (1 - v["lam"]) ** 2
+    over = 2 * v["L"] ** 2 * c3(**v) * v["eta"] ** 2 + 2 * g * v["G_bar"]
+    return over / (g - 32 * (v["L"] * v["eta"] * v["K"]) ** 2)
+
+
+def eq_33(**v):
+    over = 2 * v["L"] ** 2 * c3(**v) * v["eta"] ** 2 * net(**v) + 2 * v["G_bar"]
+    return over / (1 - 32 * (v["L"] * v["eta"] * v["K"]) ** 2 * net(**v))
+
+
+def descent(network):
+    def value(**v):
+        eta, K, L = v["eta"], v["K"], v["L"]
+        gradient = (16 * eta**3 * K**2 * L**2 - eta * K / 2 + 3 * eta**2 * K * L) * v["G_bar"]
+        noise = 3 * eta**2 * K * L / 2 * ((L * v["rho"]) ** 2 + v["sigma_l"] ** 2)
+        far = (16 * eta**5 * K**2 * L**4 + 3 * eta**4 * K * L**3) * c3(**v) * network(**v)
+        return gradient + noise + eta * K * L**2 * c1(**v) / 2 + far
+
+    return value
+
+
+def eq_last(**v):
+    eta, K, L = v["eta"], v["K"], v["L"]
+    d = eta * K - 32 * eta**3 * K**2 * L**2
+    return {
+        "optimization": 2 * v["f0_gap"] / v["T"] / d,
+        "local": eta * L**2 * K * c1(**v) / 2 / d,
+        "consensus": 16 * c2(**v) * eta**5 * K**2 * L**4 * net(**v) / d,
+    }
+
+
+def alpha_function(K, L, eta, rho, sigma_g, sigma_l, **_):
+    big = 4 * K**3 * L**2 * eta**2 * rho**4 / (2 * K - 1) + rho**2 / (2 * K - 1)
+    big += 8 * K * eta**2 * (L**2 * rho**2 + sigma_g**2 + sigma_l**2)
+    whole = 2 * K * L * big + eta * (L**2 * rho**2 + sigma_l**2)
+    return eta * K * L * whole / (2 * denominator(eta, K, L))
+
+
+def beta_function(**v):
+    eta, K, L = v["eta"], v["K"], v["L"]
+    return eta**4 * K * L**3 * (16 * eta * K * L + 3) * c3(**v) / denominator(eta, K, L)
+
+
+def rate(who, network):
+    def terms(K, T, L, sigma_l, f0_gap, **v):
+        h = v[who] ** 2 + sigma_l**2
+        slow = K**0.5 * T**1.5
+        return {
+            "optimization and noise": (f0_gap + sigma_l**2) / sqrt(K * T),
+            "drift": K * h / T,
+            "sharpness": L * L / slow,
+            "consensus": network(**v) * h / slow,
+        }
+
+    return terms
+
+
+def any_rho(K, T, L, rho, sigma_l, sigma_g, f0_gap, **v):
+    r = (L * rho) ** 2
+    slow = K**0.5 * T**1.5
+    both = {
+        "optimization and noise": (f0_gap + r + sigma_l**2) / sqrt(K * T),
+        "drift": K * (r + sigma_g**2 + sigma_l**2) / T,
+    }
+    last = r + sigma_g**2 + sigma_l**2
+    if "Q" in v:
+        return {**both, "consensus": phi(v["lam"], v["m"], v["Q"]) * (K**2 * r * rho**2 + last) / slow}
+    far = (1 - v["lam"]) ** -2
+    return {**both, "sharpness": K**1.5 * r * rho**2 / T**1.5 * far, "consensus": last / slow * far}
+
+
+def corollary_a(K, T, Q, L, m, lam, sigma_l, sigma_g, f0_gap, rho0, **_):
+    move = L * rho0 / sqrt(T)
+    v, z = (sigma_l + move) ** 2, (sigma_g + move) ** 2
+    leak = lam**Q / (1 - lam**Q)
+    return {
+        "optimization": 9 * L * f0_gap / (4 * sqrt(K * T)),
+        "noise": 9 * v / (4 * m * sqrt(K * T)),
+        "drift": (K - 1) / T * (8 * z + 12 * v / K),
+        "consensus": 16 * K / T * leak * leak * (z + v / K),
+        "sharpness": 9 * move**2 / 4,
+    }
+
+
+def corollary_a_conditions(K, T, Q, lam, **_):
+    return [(64 * K, T), (64 * K * lam ** (2 * Q), T * (1 - lam**Q) ** 2)]
+
+
+ONE = {
+    "lemma_D1": lambda lam, t: lam**t,
+    "lemma_D2": lambda sigma_g, L, rho: 3 * sigma_g**2 + 6 * L**2 * rho**2,
+    "lemma_D3": lambda K, beta, eta, rho, **_: 2 * (K * beta * eta * rho) ** 2,
+    "lemma_D4": lemma_d4,
+    "lemma_D5": lambda **v: c2(**v) * v["eta"] ** 2 * gap(**v),
+    "lemma_D6": lambda **v: c2(**v) * v["eta"] ** 2 * net(**v),
+    "definition_D": lambda eta, K, L: denominator(eta, K, L),
+    "definition_phi": lambda lam, m, Q: phi(lam, m, Q),
+    "definition_alpha": alpha_function,
+    "definition_beta": beta_function,
+    "definition_C1": c1,
+    "definition_C2": c2,
+    "definition_C3": c3,
+    "eq_20": lambda **v: (
+        -v["eta"] * v["K"] * v["G_bar"] / 2 + v["eta"] * v["L"] ** 2 * v["K"] / 2 * lemma_d4(**v)
+    ),
+    "eq_21": eq_21,
+    "eq_22": eq_22,
+    "eq_23": local_gradient(gap),
+    "eq_24": eq_24,
+    "eq_25": descent(gap),
+    "eq_32": local_gradient(net),
+    "eq_33": eq_33,
+    "eq_34": descent(net),
+}
 TERMS = {
     ("dfedsam.theorem_4_5", "printed"): theorem_4_5,
     ("dfedsam.theorem_4_5", "appendix"): appendix,
     ("dfedsam.theorem_4_5", "appendix_q1"): appendix_q1,
     ("dfedsam.theorem_4_5", "corrected"): theorem_a(16),
     ("dfedsam.theorem_4_5", "corrected_init"): theorem_a_init,
+    ("dfedsam.eq_last", "printed"): eq_last,
+    ("dfedsam.corollary_4_6", "printed"): rate("beta", gap),
+    ("dfedsam.corollary_4_6", "appendix"): rate("sigma_g", gap),
+    ("dfedsam.corollary_4_6", "appendix_any_rho"): any_rho,
+    ("dfedsam.corollary_4_6", "corrected"): corollary_a,
+    ("dfedsam.corollary_4_8", "printed"): rate("beta", net),
+    ("dfedsam.corollary_4_8", "appendix_any_rho"): any_rho,
+    ("dfedsam.corollary_4_8", "corrected"): corollary_a,
+    ("dfedsam.rate_abstract", "printed"): lambda K, T, lam: {
+        "optimization": (K * T) ** -0.5,
+        "drift": 1 / T,
+        "consensus": K**-0.5 * T**-1.5 / (1 - lam) ** 2,
+    },
+    ("dfedsam.rate_abstract_mgs", "printed"): lambda K, T, lam, Q: {
+        "optimization": (K * T) ** -0.5,
+        "drift": 1 / T,
+        "consensus": (lam**Q + 1) * K**-0.5 * T**-1.5 / (1 - lam**Q) ** 2,
+    },
+    ("dfedsam.rate_quoted_dfedavg", "printed"): lambda T, sigma_g, B, lam: {
+        "optimization": T**-0.5,
+        "drift": sigma_g**2 * T**-0.5,
+        "consensus": (sigma_g**2 + B**2) / ((1 - lam) ** 2 * T**1.5),
+    },
+    **{(f"dfedsam.{name}", "printed"): one(f) for name, f in ONE.items()},
 }
 CONDITIONS = {
     ("dfedsam.theorem_4_5", "printed"): tenth,
@@ -117,5 +299,11 @@ CONDITIONS = {
     ("dfedsam.theorem_4_5", "appendix_q1"): lambda Q, **v: [*tenth(**v), (Q, 1)],
     ("dfedsam.theorem_4_5", "corrected"): mixing_step(8),
     ("dfedsam.theorem_4_5", "corrected_init"): mixing_step(12),
+    ("dfedsam.corollary_4_6", "corrected"): corollary_a_conditions,
+    ("dfedsam.corollary_4_8", "corrected"): corollary_a_conditions,
+    ("dfedsam.lemma_D3", "printed"): lambda eta, K, L, **_: [(4 * eta * K * L, 1)],
+    ("dfedsam.lemma_D4", "printed"): tenth,
+    ("dfedsam.eq_last", "printed"): tenth,
 }
-SCHEDULES = {(key, variant): sqrt_kt for key, variant in TERMS if key == "dfedsam.theorem_4_5"}
+SCHEDULED = ("theorem_4_5", "corollary_4_6", "corollary_4_8", "rate_abstract", "rate_abstract_mgs")
+SCHEDULES = {name: sqrt_kt for name in TERMS if name[0].split(".")[1] in SCHEDULED}

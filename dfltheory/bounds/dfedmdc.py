@@ -1,0 +1,312 @@
+"""DFedMDC and DFedSMDC: decentralized federated learning with a shared part u and personal parts v_i.
+
+Theorems 1 and 2 as stated, as appendix C derives them, and re-derived (Theorem M); the rates quoted in
+Remark 4. The lemmas and displays of appendix C are in :mod:`dfltheory.bounds.dfedmdc_proof`.
+"""
+
+from __future__ import annotations
+
+import sympy as sp
+from sympy import sqrt
+
+from dfltheory.bounds import symbols as s
+from dfltheory.bounds.symbols import VALUE
+from dfltheory.bounds.theorem import Condition, Definition, LeftSide, Theorem
+from dfltheory.bounds.units import Expr
+
+PAPER = "Shi et al. 2023, DFedMDC and DFedSMDC"
+T, m, rho, rho0, lam, f0 = s.T, s.m, s.rho, s.rho0, s.lam, s.f0_gap
+K, sigma_l, sigma_g, B = s.K, s.sigma_l, s.sigma_g, s.B
+K_u, K_v, eta_u, eta_v, L_u, L_v = s.K_u, s.K_v, s.eta_u, s.eta_v, s.L_u, s.L_v
+L_vu, chi, sigma_u, sigma_v, delta_u, k0_sq = s.L_vu, s.chi, s.sigma_u, s.sigma_v, s.delta_u, s.x0_spread
+R = sp.Rational
+a, b = sp.symbols("a b", positive=True)
+size = sp.Symbol("s_u", nonnegative=True)
+sigma1, sigma2, sigma3, sigma4, sigma = sp.symbols("sigma1 sigma2 sigma3 sigma4 sigma", nonnegative=True)
+
+_PAIR = r"\Big(\frac{1}{L_u}\mathbb{E}\Delta_{\bar u}^t+\frac{1}{L_v}\mathbb{E}\Delta_v^t\Big)"
+
+PRINTED_LHS = LeftSide(
+    "two_block",
+    r"\frac1T\sum_{t=1}^{T}" + _PAIR,
+    "mean",
+    first=sp.Integer(1),
+    last=T,
+    start=1,
+    unit=VALUE,
+    averaging="mean over the rounds 1..T of ||grad_u F(ubar^t, V^t)||^2/L_u + (1/m) sum_i "
+    "||grad_v F_i(u_i^t, v_i^t)||^2/L_v; f0_gap is F(ubar^1, V^1) - F*",
+)
+NEXT_LHS = LeftSide(
+    "two_block_next",
+    r"\frac1T\sum_{t=0}^{T-1}\Big(\frac{1}{L_u}\mathbb{E}\|\nabla_uF(\bar u^t,V^{t+1})\|^2"
+    r"+\frac{1}{L_v}\mathbb{E}\Delta_v^t\Big)",
+    "mean",
+    unit=VALUE,
+    averaging="mean over the rounds 0..T-1, the shared gradient at (ubar^t, V^{t+1}); f0_gap is "
+    "F(ubar^0, V^0) - F*",
+)
+WEIGHTED_LHS = LeftSide(
+    "two_block_weighted",
+    r"\frac1T\sum_{t=0}^{T-1}\Big(\frac{a}{4L_u}\mathbb{E}\|\nabla_uF(\bar u^t,V^{t+1})\|^2"
+    r"+\frac{b}{4L_v}\mathbb{E}\Delta_v^t\Big)",
+    "mean",
+    unit=VALUE,
+    averaging="mean over the rounds 0..T-1 with the weights a/4 and b/4, a = eta_u K_u L_u, "
+    "b = eta_v K_v L_v",
+)
+SAME_LHS = LeftSide(
+    "two_block",
+    r"\frac1T\sum_{t=0}^{T-1}" + _PAIR,
+    "mean",
+    unit=VALUE,
+    averaging="mean over the rounds 0..T-1 at (ubar^t, V^t); f0_gap is F(ubar^0, V^0) - F*",
+)
+ASSUMPTIONS = (
+    "1: grad_u F_i is L_u-Lipschitz in u and L_uv in v, grad_v F_i is L_v-Lipschitz in v and L_vu in u",
+    "2: stochastic gradients with variances at most sigma_u^2 and sigma_v^2",
+    "3: (1/m) sum_i ||grad_u F_i(u_i, v_i) - grad_u F(u_i, V)||^2 <= delta_u^2",
+    "Definition 1: W is symmetric, doubly stochastic and primitive on a connected graph",
+    "F is bounded below by F*",
+)
+CORRECTED_ASSUMPTIONS = (
+    ASSUMPTIONS[0],
+    "fresh unbiased samples in every local step of both phases, variances at most sigma_u^2 and sigma_v^2",
+    "if rho > 0: F_i(., v; xi) is L_u-smooth in u for almost every xi",
+    "(1/m) sum_i ||grad_u F_i(ubar^t, v_i^{t+1}) - grad_u F(ubar^t, V^{t+1})||^2 <= delta_u^2",
+    "W doubly stochastic with ||W - 11'/m|| = lam < 1",
+    "F is bounded below by F*",
+)
+SCHEDULE = {"eta_u": 1 / (L_u * K_u * sqrt(T)), "eta_v": 1 / (L_v * K_v * sqrt(T))}
+SCHEDULE_SAM = {**SCHEDULE, "rho": rho0 / sqrt(T)}
+
+A_STEP = Definition(a, eta_u * K_u * L_u, "a", "step of the shared part, dimensionless")
+B_STEP = Definition(b, eta_v * K_v * L_v, "b", "step of the personal part, dimensionless")
+SIZE = Definition(
+    size, sigma_u + delta_u + L_u * rho, "s", "noise, diversity and SAM bias of the shared part"
+)
+SIZE_PLAIN = Definition(size, sigma_u + delta_u, "s", "noise and diversity of the shared part")
+
+
+def _theorem(
+    number: int, variant: str, source: str, lhs: LeftSide, parts: dict[str, Expr], **fields: object
+) -> Theorem:
+    name, schedule = ("DFedMDC", SCHEDULE) if number == 1 else ("DFedSMDC", SCHEDULE_SAM)
+    own = "" if variant == "printed" else ", as derived" if variant.startswith("appendix") else ", re-derived"
+    return Theorem(
+        key=f"dfedmdc.theorem_{number}",
+        variant=variant,
+        kind="theorem",
+        title=f"Convergence of {name}{own}",
+        source=f"{PAPER}, {source}",
+        lhs=lhs,
+        parts=parts,
+        schedule=schedule,
+        **fields,  # type: ignore[arg-type]
+    )
+
+
+def theorem_1() -> tuple[Theorem, ...]:
+    """Eq. (3) = (21), and eq. (20) of the appendix."""
+    var = sigma_u**2 + delta_u**2
+    gap = (1 - lam) ** 2
+    stated = (
+        Definition(sigma1, chi**2 * L_v * var / L_u + var / L_u**2, r"\sigma_1^2", "Theorem 1"),
+        Definition(sigma2, sigma_v**2 * (L_v + 1) / L_v**2 + var / (K_u * L_u), r"\sigma_2^2", "Theorem 1"),
+        Definition(sigma3, var / (K_u * L_u), r"\sigma_3^2", "Theorem 1"),
+    )
+    common = {"order": True, "assumptions": ASSUMPTIONS}
+    return (
+        _theorem(
+            1,
+            "printed",
+            "Theorem 1, eq. (3)",
+            PRINTED_LHS,
+            {
+                "optimization": f0 / sqrt(T),
+                "consensus": sigma1 / (gap * sqrt(T)),
+                "noise": sigma2 / sqrt(T),
+                "drift": sigma3 / (gap * T),
+            },
+            definitions=stated,
+            **common,
+        ),
+        _theorem(
+            1,
+            "appendix",
+            "eq. (20)",
+            PRINTED_LHS,
+            {
+                "optimization": f0 / sqrt(T),
+                "noise of the personal part": sigma_v**2 * (L_v + 1) / (L_v**2 * sqrt(T)),
+                "consensus": (L_vu**2 + 1) * var / (L_u**2 * gap * sqrt(T)),
+                "noise of the shared part": var / (K_u * L_u * sqrt(T)),
+                "drift": var / (K_u * L_u * gap * T),
+            },
+            **common,
+        ),
+    )
+
+
+def theorem_2() -> tuple[Theorem, ...]:
+    """Eq. (4) of the main text, eq. (34) and eq. (35) of the appendix."""
+    var = sigma_u**2 + delta_u**2
+    gap = (1 - lam) ** 2
+    small = Definition(sigma, rho**2 / K_u + var / L_u**2, r"\sigma^2", "Theorem 2")
+    unused = Definition(
+        sigma4,
+        sigma_v**2 * (L_v + 1) / L_v**2 + (L_u**2 * rho**2 + var) / (K_u * L_u),
+        r"\sigma_4^2",
+        "Theorem 2",
+    )
+    common = {"order": True, "assumptions": ASSUMPTIONS}
+    last = sigma * L_u / (gap * T)
+    return (
+        _theorem(
+            2,
+            "printed",
+            "Theorem 2, eq. (4)",
+            PRINTED_LHS,
+            {
+                "optimization": f0 / sqrt(T),
+                "consensus": sigma * L_vu**2 / (gap * sqrt(T)),
+                "noise": sigma / sqrt(T),
+                "drift": last,
+            },
+            definitions=(small, unused),
+            **common,
+        ),
+        _theorem(
+            2,
+            "appendix",
+            "eq. (34)",
+            PRINTED_LHS,
+            {
+                "optimization": f0 / sqrt(T),
+                "noise of the personal part": sigma_v**2 * (L_v + 1) / (L_v**2 * sqrt(T)),
+                "noise of the shared part": (L_u**2 * rho**2 + var) / (L_u * K_u * sqrt(T)),
+                "consensus": L_vu**2 / (gap * sqrt(T)) * (rho**2 / K_u + var / L_u**2),
+                "drift": L_u / (gap * T) * (rho**2 / K_u + var / L_u**2),
+            },
+            **common,
+        ),
+        _theorem(
+            2,
+            "appendix_eq35",
+            "eq. (35)",
+            PRINTED_LHS,
+            {
+                "optimization": f0 / sqrt(T),
+                "consensus": sigma * L_vu / (gap * sqrt(T)),
+                "noise": sigma * L_u / sqrt(T),
+                "drift": last,
+            },
+            definitions=(small, unused),
+            **common,
+        ),
+    )
+
+
+CONDITIONS = (
+    Condition("a <= (1 - lam)/32", 32 * a, 1 - lam),
+    Condition("b <= 1/16", 16 * b, sp.Integer(1)),
+    Condition("125 lam^2 chi^2 a b <= (1 - lam)^2", 125 * lam**2 * chi**2 * a * b, (1 - lam) ** 2),
+)
+EQUAL_STEPS = (Condition("a <= b", a, b), Condition("b <= a", b, a))
+
+
+def _equal_terms(radius: Expr) -> dict[str, Expr]:
+    spread = R(604, 100) + 6 * chi**2
+    return {
+        "optimization": 4 * f0 / (a * T),
+        "initialization": spread * 8 * L_u * k0_sq / (3 * T * (1 - lam)),
+        "consensus": spread * 18 * lam**2 * a**2 * size**2 / ((1 - lam) ** 2 * L_u),
+        "drift": R(256, 10) * a**2 * size**2 / L_u,
+        "noise of the shared part": 4 * a * sigma_u**2 / (m * K_u * L_u),
+        "noise of the personal part": R(56, 10) * a * sigma_v**2 / L_v,
+        **({"sharpness": 6 * L_u * radius**2} if radius != 0 else {}),
+    }
+
+
+def _weighted_terms(radius: Expr) -> dict[str, Expr]:
+    c1 = R(151, 100) * a + R(3, 2) * b * chi**2
+    return {
+        "optimization": f0 / T,
+        "initialization": c1 / L_u * 8 * L_u**2 * k0_sq / (3 * T * (1 - lam)),
+        "consensus": c1 / L_u * 18 * lam**2 * a**2 * size**2 / (1 - lam) ** 2,
+        "drift": R(64, 10) * a**3 * size**2 / L_u,
+        "noise of the shared part": a**2 * sigma_u**2 / (m * K_u * L_u),
+        "noise of the personal part": R(14, 10) * b**2 * sigma_v**2 / L_v,
+        **({"sharpness": R(3, 2) * a * L_u * radius**2} if radius != 0 else {}),
+    }
+
+
+def theorem_m() -> tuple[Theorem, ...]:
+    """Theorem M for both algorithms: a = b, general a and b, and with the gradient at V^t."""
+    made: list[Theorem] = []
+    for number, radius, own in ((1, sp.S.Zero, SIZE_PLAIN), (2, rho, SIZE)):
+        common = {"definitions": (A_STEP, B_STEP, own), "assumptions": CORRECTED_ASSUMPTIONS}
+        equal = _equal_terms(radius)
+        at_same = sp.Max(sp.Integer(2), 1 + R(46, 10) * chi**2 * b**2)
+        moved = {name: at_same * term for name, term in equal.items()}
+        moved["change of the personal part"] = R(46, 10) * chi**2 * b**2 * sigma_v**2 / L_v
+        made += [
+            _theorem(
+                number, "corrected", "re-derived (Theorem M, a = b)", NEXT_LHS, equal,
+                conditions=(*CONDITIONS, *EQUAL_STEPS), **common,
+            ),
+            _theorem(
+                number, "corrected_weighted", "re-derived (Theorem M)", WEIGHTED_LHS, _weighted_terms(radius),
+                conditions=CONDITIONS, **common,
+            ),
+            _theorem(
+                number, "corrected_same_round", "re-derived (Theorem M, a = b, at V^t)", SAME_LHS, moved,
+                conditions=(*CONDITIONS, *EQUAL_STEPS), **common,
+            ),
+        ]  # fmt: skip
+    return tuple(made)
+
+
+def quoted() -> tuple[Theorem, ...]:
+    """The rates that Remark 4 attributes to DFedAvg and to DFedSAM."""
+    slow = T ** R(3, 2) * (1 - lam) ** 2
+    mean = LeftSide("grad_norm_sq", r"\min_{1\le t\le T}\mathbb{E}\|\nabla f(\bar x^t)\|^2", "min")
+    rows = (
+        (
+            "dfedavg",
+            {
+                "optimization": 1 / sqrt(T),
+                "drift": (sigma_l**2 + K * sigma_g**2) / (K * sqrt(T)),
+                "consensus": (sigma_l**2 + K * sigma_g**2 + K * B**2) / (K * slow),
+            },
+        ),
+        (
+            "dfedsam",
+            {
+                "optimization": 1 / sqrt(K * T),
+                "drift": K * (sigma_g**2 + sigma_l**2) / T,
+                "consensus": (sigma_g**2 + sigma_l**2) / (sqrt(K) * slow),
+            },
+        ),
+    )
+    return tuple(
+        Theorem(
+            key=f"dfedmdc.rate_quoted_{name}",
+            variant="printed",
+            kind="rate",
+            title=f"Rate of {'DFedAvg' if name == 'dfedavg' else 'DFedSAM'} as quoted",
+            source=f"{PAPER}, Remark 4",
+            lhs=mean,
+            parts=parts,
+            order=True,
+        )
+        for name, parts in rows
+    )
+
+
+def statements() -> tuple[Theorem, ...]:
+    """Theorems 1 and 2 and the quoted rates."""
+    return (*theorem_1(), *theorem_2(), *theorem_m(), *quoted())
+
+
+__all__ = ["statements"]
