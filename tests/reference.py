@@ -93,3 +93,256 @@ def dfedavgm(x0, gradient, draws, W, eta, K, alpha, keep_momentum=False):
         x = neighbours_average(W[t][0], z)
         path.append(x)
     return path
+
+
+def push_sum(x0, gradient, draws, W, eta, K=1, alpha=0.0, rho=0.0):
+    """SGP, OSGP, DFedSGPM, DFedSGPSM line by line: v is reset, z = x / w, w is mixed by the same P."""
+    m = len(x0)
+    x = [v.copy() for v in x0]
+    w = [1.0] * m
+    path = [x]
+    for t in range(len(W)):
+        half = []
+        for i in range(m):
+            y = x[i].copy()
+            v = np.zeros_like(y)
+            for k in range(K):
+                z = y / w[i]
+                g = sam_gradient(gradient, i, z, draws[t][k][i], rho)
+                v = alpha * v + g
+                y = y - eta * v
+            half.append(y)
+        P = W[t][0]
+        x = [sum(P[i, j] * half[j] for j in range(m)) for i in range(m)]
+        w = [sum(P[i, j] * w[j] for j in range(m)) for i in range(m)]
+        path.append([x[i] / w[i] for i in range(m)])
+    return path
+
+
+def dfedadmm(x0, gradient, draws, W, eta, K, lam, rho=0.0):
+    m = len(x0)
+    x = [v.copy() for v in x0]
+    dual = [np.zeros_like(v) for v in x0]
+    path = [x]
+    for t in range(len(W)):
+        z = []
+        for i in range(m):
+            y = x[i].copy()
+            for k in range(K):
+                g = sam_gradient(gradient, i, y, draws[t][k][i], rho)
+                y = y - eta * (g - dual[i] + (y - x[i]) / lam)
+            z.append(y - lam * dual[i])
+            dual[i] = dual[i] - (y - x[i]) / lam
+        x = neighbours_average(W[t][0], z)
+        path.append(x)
+    return path
+
+
+def auxiliary_sequence(means, eta, K, lam):
+    """w^t = xbar^t + (1 - gamma)/gamma (xbar^t - xbar^{t-1}), xbar^{-1} = xbar^0."""
+    gamma = sum(eta / lam * (1 - eta / lam) ** (K - 1 - k) for k in range(K))
+    before = [means[0], *means[:-1]]
+    return [now + (1 - gamma) / gamma * (now - then) for now, then in zip(means, before)]
+
+
+def block_steps(gradient, i, y, xis, block, eta, rho=0.0, alpha=0.0):
+    """Steps on the coordinates in ``block`` with the others fixed, one for each minibatch."""
+    y = y.copy()
+    v = np.zeros(len(block))
+    for xi in xis:
+        g = gradient(i, y, xi)[block]
+        if rho > 0:
+            point = y.copy()
+            point[block] = point[block] + rho * g / norm(g)
+            g = gradient(i, point, xi)[block]
+        v = alpha * v + g
+        y[block] = y[block] - eta * v
+    return y
+
+
+def mixed_bodies(matrix, z, u):
+    averaged = neighbours_average(matrix, z)
+    x = []
+    for i in range(len(z)):
+        new = z[i].copy()
+        new[u] = averaged[i][u]
+        x.append(new)
+    return x
+
+
+def dfedmdc(x0, gradient, draws, W, u, v, eta_u, eta_v, K_u, K_v, rho=0.0, sam="u", alpha=0.0, fresh=True):
+    x = [a.copy() for a in x0]
+    path = [x]
+    for t in range(len(W)):
+        z = []
+        for i in range(len(x)):
+            heads = [draws[t][k][i] for k in range(K_v)] if fresh else [draws[t][0][i]] * K_v
+            bodies = [draws[t][K_v + k][i] for k in range(K_u)] if fresh else [draws[t][0][i]] * K_u
+            y = block_steps(gradient, i, x[i], heads, v, eta_v, rho if "v" in sam else 0.0, alpha)
+            y = block_steps(gradient, i, y, bodies, u, eta_u, rho if "u" in sam else 0.0, alpha)
+            z.append(y)
+        x = mixed_bodies(W[t][0], z, u)
+        path.append(x)
+    return path
+
+
+def dispfl(x0, gradient, draws, W, masks, blocks, eta, K, sparsity, prune):
+    m, T = len(x0), len(W)
+    mask = [a.copy() for a in masks]
+    x = [x0[i] * mask[i] for i in range(m)]
+    path = [x]
+    for t in range(T):
+        rate = prune / 2 * (1 + np.cos(np.pi * t / T))
+        z = []
+        for i in range(m):
+            y = x[i].copy()
+            for k in range(K):
+                y = y - eta * mask[i] * gradient(i, y, draws[t][k][i])
+            steep = np.abs(gradient(i, y, draws[t][K][i]))
+            new = mask[i].copy()
+            for block in blocks:
+                living = [j for j in block if mask[i][j] == 1]
+                dead = [j for j in block if mask[i][j] == 0]
+                count = min(round(rate * len(living)), len(dead))
+                for j in sorted(living, key=lambda j: abs(y[j]))[:count]:
+                    new[j] = 0
+                for j in sorted(dead, key=lambda j: -steep[j])[:count]:
+                    new[j] = 1
+            for j in range(len(y)):
+                if mask[i][j] == 0 or new[j] == 0:
+                    y[j] = 0
+            mask[i] = new
+            z.append(y)
+        x = []
+        for i in range(m):
+            averaged = np.zeros_like(z[i])
+            for j in range(len(averaged)):
+                if mask[i][j] == 1:
+                    weights = sum(W[t][0][i, l] * mask[l][j] for l in range(m))
+                    averaged[j] = sum(W[t][0][i, l] * z[l][j] for l in range(m)) / weights
+            x.append(averaged)
+        path.append(x)
+    return path
+
+
+def server_average(z, active):
+    return sum(z[i] for i in active) / len(active)
+
+
+def fedavg(x0, gradient, draws, active, eta, K, rho=0.0, alpha=0.0):
+    """FedAvg and FedSAM; ``active[t]`` lists the clients that round t samples."""
+    x = [a.copy() for a in x0]
+    path = [x]
+    for t in range(len(active)):
+        everything = list(range(len(x[0])))
+        z = list(x)
+        for i in active[t]:
+            z[i] = block_steps(
+                gradient, i, x[i], [draws[t][k][i] for k in range(K)], everything, eta, rho, alpha
+            )
+        mean = server_average(z, active[t])
+        x = [mean.copy() for _ in x]
+        path.append(x)
+    return path
+
+
+def local(x0, gradient, draws, active, eta, K, alpha=0.0):
+    x = [a.copy() for a in x0]
+    path = [x]
+    for t in range(len(active)):
+        everything = list(range(len(x[0])))
+        x = [
+            block_steps(gradient, i, x[i], [draws[t][k][i] for k in range(K)], everything, eta, 0.0, alpha)
+            for i in range(len(x))
+        ]
+        path.append(x)
+    return path
+
+
+def body_sharing(x0, draws, active, u, phases, finish=None):
+    """FedPer, FedRep, FedBABU: ``phases(i, y, minibatches)`` is a client's local work."""
+    x = [a.copy() for a in x0]
+    path = [x]
+    for t in range(len(active)):
+        z = [a.copy() for a in x]
+        for i in active[t]:
+            z[i] = phases(i, x[i], [xi[i] for xi in draws[t]])
+        mean = server_average(z, active[t])
+        for a in z:
+            a[u] = mean[u]
+        x = z
+        if finish is not None and t == len(active) - 1:
+            x = [finish(i, x[i], [xi[i] for xi in draws[-1]]) for i in range(len(x))]
+        path.append(x)
+    return path
+
+
+def fedper(x0, gradient, draws, active, u, v, eta, K, alpha=0.0):
+    def phases(i, y, xis):
+        return block_steps(gradient, i, y, xis, list(range(len(y))), eta, 0.0, alpha)
+
+    return body_sharing(x0, draws, active, u, phases)
+
+
+def fedrep(x0, gradient, draws, active, u, v, eta_u, eta_v, K_u, K_v, alpha=0.0):
+    def phases(i, y, xis):
+        y = block_steps(gradient, i, y, xis[:K_v], v, eta_v, 0.0, alpha)
+        return block_steps(gradient, i, y, xis[K_v:], u, eta_u, 0.0, alpha)
+
+    return body_sharing(x0, draws, active, u, phases)
+
+
+def fedbabu(x0, gradient, draws, active, u, v, eta, K, K_v, alpha=0.0):
+    def phases(i, y, xis):
+        return block_steps(gradient, i, y, xis, u, eta, 0.0, alpha)
+
+    def finish(i, y, xis):
+        return block_steps(gradient, i, y, xis, list(range(len(y))), eta, 0.0, alpha)
+
+    return body_sharing(x0, draws, active, u, phases, finish)
+
+
+def fedrod(x0, gradient, balanced, draws, active, u, v, eta, K):
+    x = [a.copy() for a in x0]
+    p = [np.zeros(len(v)) for _ in x0]
+    path = [x]
+    for t in range(len(active)):
+        z = list(x)
+        for i in active[t]:
+            y = x[i].copy()
+            for k in range(K):
+                xi = draws[t][k][i]
+                point = y.copy()
+                point[v] = y[v] + p[i]
+                step = eta * balanced(i, y, xi)
+                p[i] = p[i] - eta * gradient(i, point, xi)[v]
+                y = y - step
+            z[i] = y
+        mean = server_average(z, active[t])
+        x = [mean.copy() for _ in x]
+        personal = [a.copy() for a in x]
+        for i in range(len(x)):
+            personal[i][v] = personal[i][v] + p[i]
+        path.append(personal)
+    return path
+
+
+def ditto(x0, gradient, draws, active, eta, K, K_v, lam):
+    x = [a.copy() for a in x0]
+    v = [a.copy() for a in x0]
+    path = [v]
+    for t in range(len(active)):
+        z, new = list(x), list(v)
+        for i in active[t]:
+            y = x[i].copy()
+            for k in range(K):
+                y = y - eta * gradient(i, y, draws[t][k][i])
+            z[i] = y
+            own = v[i].copy()
+            for k in range(K_v):
+                own = own - eta * (gradient(i, own, draws[t][K + k][i]) + lam * (own - x[i]))
+            new[i] = own
+        mean = server_average(z, active[t])
+        x, v = [mean.copy() for _ in x], new
+        path.append(v)
+    return path

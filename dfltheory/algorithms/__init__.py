@@ -4,11 +4,22 @@ from __future__ import annotations
 
 from dfltheory.algorithms.base import Algorithm, Mix, Oracle, State, perturbed
 from dfltheory.algorithms.gossip import DPSGD, DFedAvg, DFedAvgM, DFedSAM
+from dfltheory.algorithms.personalized import DFedMDC, DFedSMDC
+from dfltheory.algorithms.primal_dual import DFedADMM, DFedADMMSAM
+from dfltheory.algorithms.push_sum import OSGP, SGP, DFedSGPM, DFedSGPSM
+from dfltheory.algorithms.server import Ditto, FedAvg, FedBABU, FedPer, FedRep, FedRoD, FedSAM, Local
+from dfltheory.algorithms.sparse import DisPFL
 from dfltheory.errors import UnknownNameError
 
-ALGORITHMS: dict[str, type[Algorithm]] = {
-    cls.__name__.lower(): cls for cls in (DPSGD, DFedAvg, DFedAvgM, DFedSAM)
-}
+_CLASSES: tuple[type[Algorithm], ...] = (
+    *(DPSGD, DFedAvg, DFedAvgM, DFedSAM),
+    *(SGP, OSGP, DFedSGPM, DFedSGPSM),
+    *(DFedADMM, DFedADMMSAM),
+    *(DFedMDC, DFedSMDC),
+    *(DisPFL,),
+    *(FedAvg, FedSAM, Local, FedPer, FedRep, FedBABU, FedRoD, Ditto),
+)
+ALGORITHMS: dict[str, type[Algorithm]] = {cls.__name__.lower(): cls for cls in _CLASSES}
 """Every algorithm by its lower-case name."""
 
 
@@ -28,8 +39,30 @@ __all__ = [
     "State",
     "get",
     "perturbed",
+    # gossip
+    "DPSGD",
     "DFedAvg",
     "DFedAvgM",
     "DFedSAM",
-    "DPSGD",
+    # push-sum
+    "SGP",
+    "OSGP",
+    "DFedSGPM",
+    "DFedSGPSM",
+    # primal-dual
+    "DFedADMM",
+    "DFedADMMSAM",
+    # partial personalization, sparse
+    "DFedMDC",
+    "DFedSMDC",
+    "DisPFL",
+    # server-based
+    "FedAvg",
+    "FedSAM",
+    "Local",
+    "FedPer",
+    "FedRep",
+    "FedBABU",
+    "FedRoD",
+    "Ditto",
 ]

@@ -96,8 +96,8 @@ class Algorithm:
     decay: float = field(default=1.0, kw_only=True)
     weight_decay: float = field(default=0.0, kw_only=True)
 
-    server: ClassVar[bool] = False
-    """Does a server do the averaging, so that no topology is asked for?"""
+    needs_topology: ClassVar[bool] = True
+    """Is there a network to be chosen? False where a server averages, or where nothing is sent."""
     personal: ClassVar[bool] = False
     """Are the clients' models meant to differ, so that each is judged on its own client's data?"""
     source: ClassVar[str] = ""
@@ -107,6 +107,8 @@ class Algorithm:
             if f.name not in _RANGES:
                 continue
             value = getattr(self, f.name)
+            if value is None and f.default is None:
+                continue
             words, fits = _RANGES[f.name]
             number = isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
             if f.name in _INTEGERS:
@@ -132,6 +134,10 @@ class Algorithm:
     def communicate(self, state: Any, mix: Mix) -> Any:
         """Neighbours only: the network, no gradients."""
         raise TypeError(f"{type(self).__name__} does not say what its clients exchange (communicate)")
+
+    def finish(self, state: Any, grad: Oracle) -> Any:
+        """What the clients do alone after the last round."""
+        return state
 
     # -- what is measured -------------------------------------------------------------------------
 

@@ -16,7 +16,7 @@ from dfltheory.errors import DivergenceError
 from dfltheory.tasks.task import Task
 from dfltheory.training.history import History
 from dfltheory.training.metrics import Metric, Recorder, exploded, square
-from dfltheory.training.mixing import Network
+from dfltheory.training.mixing import Network, ServerNetwork
 from dfltheory.training.oracle import RoundOracle
 from dfltheory.training.progress import watch
 from dfltheory.training.setup import connect, seed_indices, starting_models, whole_number
@@ -68,7 +68,8 @@ def train(
     runs = seed_indices(seeds)
     started = time.perf_counter()
     sequence = connect(algorithm, task, topology)
-    network = Network(sequence, runs, seed, task.dtype, task.device)
+    network = Network(sequence, runs, seed, task.dtype, task.device) if sequence is not None else None
+    server = ServerNetwork()
     share = float(getattr(algorithm, "participation", 1.0))
     recorder = Recorder(task, algorithm, metrics)
     x = starting_models(task, runs, x0, seed)
@@ -77,9 +78,12 @@ def train(
     diverged = stopped = None
     for t in watch(range(rounds), progress, f"{algorithm.name} on {task.name}"):
         grad = RoundOracle(task, runs, seed, t, rounds, share)
-        losses = task.loss(algorithm.models(state)).cpu().numpy() if network.needs_losses else None
+        losses = task.loss(algorithm.models(state)) if network is not None and network.needs_losses else None
         state = algorithm.local_update(state, grad)
-        state = algorithm.communicate(state, network.at(t, losses))
+        mix = network.at(t, losses) if network is not None else server.at(grad.active)
+        state = algorithm.communicate(state, mix)
+        if t + 1 == rounds:
+            state = algorithm.finish(state, RoundOracle(task, runs, seed, rounds, rounds))
         due = (t + 1) % evaluate_every == 0 or t + 1 == rounds
         if due and exploded(recorder.measure(t + 1, state), first):
             diverged = t + 1

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -56,9 +56,9 @@ class Network:
         self._seeds, self._root, self._dtype, self._device = seeds, root, dtype, device
         self._kept: tuple[Any, int, Tensor] | None = None
 
-    def at(self, t: int, losses: np.ndarray | None = None) -> Round:
+    def at(self, t: int, losses: Tensor | None = None) -> Round:
         """The network of round t; ``losses`` (S, m) where the sequence chooses neighbours by them."""
-        return Round(self, t, losses)
+        return Round(self, t, None if losses is None else losses.double().cpu().numpy())
 
     def draw(self, t: int, times: int, losses: np.ndarray | None) -> list[list[Tensor]]:
         """For every seed (one list for all where chance plays no part) the matrices to apply in order."""
@@ -89,6 +89,24 @@ class Network:
     @staticmethod
     def _repeat(tensor: Tensor, times: int) -> list[Tensor]:
         return [tensor] * times if tensor.layout == torch.sparse_csr else [tensor]  # dense: W^Q already
+
+
+class ServerNetwork:
+    """A server in place of a network: everybody gets the mean over the clients that take part."""
+
+    needs_losses = False
+
+    def at(self, active: Tensor | None) -> Callable[..., Tensor]:
+        """The mix of one round; ``active`` (S, m, 1) tells who takes part, None: all."""
+
+        def mix(z: Tensor, times: int = 1) -> Tensor:
+            if active is None:
+                mean = z.mean(-2, keepdim=True)
+            else:
+                mean = torch.where(active, z, 0).sum(-2, keepdim=True).div_(active.sum(-2, keepdim=True))
+            return mean.expand_as(z).contiguous()
+
+        return mix
 
 
 class Round:
@@ -125,4 +143,4 @@ def product(W: Tensor, z: Tensor) -> Tensor:
     return torch.matmul(W, z)
 
 
-__all__ = ["Network", "Round", "product", "to_torch"]
+__all__ = ["Network", "Round", "ServerNetwork", "product", "to_torch"]

@@ -34,7 +34,13 @@ def seed_indices(seeds: int | Sequence[int]) -> Sequence[int]:
 
 
 def connect(algorithm: Algorithm, task: Task, topology: Any) -> Any:
-    """The topology as a sequence of mixing matrices that fits the task."""
+    """The topology as a sequence of mixing matrices that fits the task; None where the algorithm has none."""
+    if not algorithm.needs_topology:
+        if topology is not None:
+            raise InputError(
+                f"{type(algorithm).__name__} takes no topology: no client talks to another in it"
+            )
+        return None
     if topology is None:
         raise InputError(f"{type(algorithm).__name__} needs a topology: a graph, a matrix, or a sequence")
     if hasattr(topology, "matrix") and hasattr(topology, "m"):

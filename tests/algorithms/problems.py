@@ -16,17 +16,22 @@ class Rows(Task):
 
     name = "rows"
 
-    def __init__(self, m=5, d=4, n=7, batch=2, seed=0, shared=None, dtype=torch.float64):
+    def __init__(self, m=5, d=4, n=7, batch=2, seed=0, shared=None, parts=None, dtype=torch.float64):
         self.m, self.d, self.n, self.batch = m, d, n, batch
         self.dtype, self.device = dtype, torch.device("cpu")
         self.a = np.random.default_rng(seed).normal(size=(m, n, d)) * 2
         self.rows = torch.tensor(self.a, dtype=dtype)
         self.shared = shared
+        self._parts = parts or ((0, d),)
         self.drawn = []  # the rows of every sample call, for the twin
 
     @property
     def constants(self):
         return ProblemConstants()
+
+    @property
+    def blocks(self):
+        return tuple(slice(a, b) for a, b in self._parts)
 
     def sample(self, generators):
         picked = torch.stack([torch.randint(self.n, (self.m, self.batch), generator=g) for g in generators])
@@ -44,6 +49,9 @@ class Rows(Task):
         slope = -torch.sigmoid(-(a * x.unsqueeze(-2)).sum(-1, keepdim=True))
         return (slope * a).mean(-2) + 0.1 * x
 
+    def balanced_gradient(self, x, batch=None):
+        return self.gradient(x, batch) + 0.2 * x.sin()
+
     def loss(self, x, batch=None):
         a = self._rows(batch)
         margin = (a * x.unsqueeze(-2)).sum(-1)
@@ -56,6 +64,9 @@ class Rows(Task):
             a = self.a[i, r]
             total = total - a / (1 + np.exp(float(a @ y)))
         return total / len(picked) + 0.1 * y
+
+    def one_balanced_gradient(self, i, y, picked):
+        return self.one_gradient(i, y, picked) + 0.2 * np.sin(y)
 
     def mean_gradient(self, x):
         """grad f at one vector, in numpy."""

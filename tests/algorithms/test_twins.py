@@ -2,48 +2,85 @@
 
 import numpy as np
 import pytest
+import torch
 
 import dfltheory.algorithms as alg
 from dfltheory.training import train
+from dfltheory.training.oracle import RoundOracle
 from tests import reference
 from tests.algorithms.problems import Matrices, Rows, permuted_average, ring_matrix
 
-CASES = {
-    "dpsgd": (alg.DPSGD(eta=0.3), reference.dpsgd, {"eta": 0.3}, 1),
-    "dpsgd-atc": (
-        alg.DPSGD(eta=0.3, order="adapt-then-combine", decay=0.9),
-        reference.dpsgd,
-        {"eta": 0.3, "order": "adapt-then-combine", "decay": 0.9},
-        1,
+ROUNDS, SEEDS, ROOT = 4, 2, 11
+U, V = [0, 1, 2], [3, 4]
+
+
+def case(cls, twin, calls, letters, **more):
+    return cls(**letters), twin, calls, {**letters, **more}
+
+
+GOSSIP = {
+    "dpsgd": case(alg.DPSGD, reference.dpsgd, 1, {"eta": 0.3}),
+    "dpsgd-atc": case(
+        alg.DPSGD, reference.dpsgd, 1, {"eta": 0.3, "order": "adapt-then-combine", "decay": 0.9}
     ),
-    "dfedavg": (alg.DFedAvg(eta=0.2, K=3), reference.dfedavg, {"eta": 0.2, "K": 3}, 3),
-    "dfedavg-weight-decay": (
-        alg.DFedAvg(eta=0.2, K=3, decay=0.8, weight_decay=0.3),
-        reference.dfedavg,
-        {"eta": 0.2, "K": 3, "decay": 0.8, "weight_decay": 0.3},
-        3,
+    "dfedavg": case(alg.DFedAvg, reference.dfedavg, 3, {"eta": 0.2, "K": 3}),
+    "dfedavg-decays": case(
+        alg.DFedAvg, reference.dfedavg, 3, {"eta": 0.2, "K": 3, "decay": 0.8, "weight_decay": 0.3}
     ),
-    "dfedavgm": (
-        alg.DFedAvgM(eta=0.2, K=3, alpha=0.7),
-        reference.dfedavgm,
-        {"eta": 0.2, "K": 3, "alpha": 0.7},
-        3,
+    "dfedavgm": case(alg.DFedAvgM, reference.dfedavgm, 3, {"eta": 0.2, "K": 3, "alpha": 0.7}),
+    "dfedavgm-kept": case(
+        alg.DFedAvgM, reference.dfedavgm, 3, {"eta": 0.2, "K": 3, "alpha": 0.7, "keep_momentum": True}
     ),
-    "dfedavgm-kept": (
-        alg.DFedAvgM(eta=0.2, K=3, alpha=0.7, keep_momentum=True),
-        reference.dfedavgm,
-        {"eta": 0.2, "K": 3, "alpha": 0.7, "keep_momentum": True},
-        3,
+    "dfedsam": case(alg.DFedSAM, reference.dfedsam, 3, {"eta": 0.2, "K": 3, "rho": 0.4}),
+    "dfedsam-mgs": case(
+        alg.DFedSAM, reference.dfedsam, 2, {"eta": 0.2, "K": 2, "rho": 0.4, "Q": 3, "weight_decay": 0.2}
     ),
-    "dfedsam": (alg.DFedSAM(eta=0.2, K=3, rho=0.4), reference.dfedsam, {"eta": 0.2, "K": 3, "rho": 0.4}, 3),
-    "dfedsam-mgs": (
-        alg.DFedSAM(eta=0.2, K=2, rho=0.4, Q=3, weight_decay=0.2),
-        reference.dfedsam,
-        {"eta": 0.2, "K": 2, "rho": 0.4, "Q": 3, "weight_decay": 0.2},
-        2,
-    ),
+    "sgp": case(alg.SGP, reference.push_sum, 1, {"eta": 0.3}),
+    "osgp": case(alg.OSGP, reference.push_sum, 3, {"eta": 0.2, "K": 3}),
+    "dfedsgpm": case(alg.DFedSGPM, reference.push_sum, 3, {"eta": 0.2, "K": 3, "alpha": 0.6}),
+    "dfedsgpsm": case(alg.DFedSGPSM, reference.push_sum, 3, {"eta": 0.2, "K": 3, "alpha": 0.6, "rho": 0.3}),
+    "dfedadmm": case(alg.DFedADMM, reference.dfedadmm, 3, {"eta": 0.2, "K": 3, "lam": 0.5}),
+    "dfedadmmsam": case(alg.DFedADMMSAM, reference.dfedadmm, 3, {"eta": 0.2, "K": 3, "lam": 0.5, "rho": 0.3}),
 }
-NETWORKS = ("ring", "moving", "random")
+TWO_BLOCKS = {
+    "dfedmdc": case(
+        alg.DFedMDC, reference.dfedmdc, 5, {"eta_u": 0.2, "eta_v": 0.3, "K_u": 3, "K_v": 2}, u=U, v=V
+    ),
+    "dfedmdc-momentum-one-batch": case(
+        alg.DFedMDC,
+        reference.dfedmdc,
+        1,
+        {"eta_u": 0.2, "eta_v": 0.3, "K_u": 3, "K_v": 2, "alpha": 0.5, "fresh": False},
+        u=U,
+        v=V,
+    ),
+} | {
+    f"dfedsmdc-{sam}": case(
+        alg.DFedSMDC,
+        reference.dfedmdc,
+        5,
+        {"eta_u": 0.2, "eta_v": 0.3, "K_u": 3, "K_v": 2, "rho": 0.4, "sam": sam},
+        u=U,
+        v=V,
+    )
+    for sam in ("u", "v", "uv")
+}
+SERVER = {
+    "fedavg": case(alg.FedAvg, reference.fedavg, 3, {"eta": 0.2, "K": 3, "alpha": 0.4}),
+    "fedsam": case(alg.FedSAM, reference.fedavg, 3, {"eta": 0.2, "K": 3, "rho": 0.3}),
+    "local": case(alg.Local, reference.local, 3, {"eta": 0.2, "K": 3, "alpha": 0.4}),
+    "fedper": case(alg.FedPer, reference.fedper, 3, {"eta": 0.2, "K": 3, "alpha": 0.4}, u=U, v=V),
+    "fedrep": case(
+        alg.FedRep, reference.fedrep, 5, {"eta_u": 0.2, "eta_v": 0.3, "K_u": 2, "K_v": 3}, u=U, v=V
+    ),
+    "fedbabu": case(alg.FedBABU, reference.fedbabu, 3, {"eta": 0.2, "K": 3, "K_v": 2}, u=U, v=V),
+    "fedrod": case(alg.FedRoD, reference.fedrod, 3, {"eta": 0.2, "K": 3}, u=U, v=V),
+    "ditto": case(alg.Ditto, reference.ditto, 5, {"eta": 0.2, "K": 3, "K_v": 2, "lam": 0.8}),
+}
+
+
+def starts(task):
+    return np.random.default_rng(1).normal(size=(SEEDS, task.m, task.d))
 
 
 def network(kind, m):
@@ -53,28 +90,132 @@ def network(kind, m):
         "ring": Matrices([ring_matrix(m)]),
         "moving": Matrices(moving),
         "random": Matrices(moving, random=True),
+        "directed": Matrices([directed(m, rng) for _ in range(3)]),
     }[kind]
 
 
-@pytest.mark.parametrize("kind", NETWORKS)
-@pytest.mark.parametrize("name", CASES)
-def test_agrees_with_its_twin(name, kind):
-    algorithm, twin, letters, K = CASES[name]
-    rounds, seeds = 4, 2
+def directed(m, rng):
+    """Column-stochastic, with rows that do not sum to one."""
+    P = np.eye(m) + (rng.random((m, m)) < 0.4)
+    return P / P.sum(axis=0)
+
+
+def draws_of(task, calls):
+    """[t][k][s][i], with what came after the last round at the end."""
+    drawn = task.drawn
+    rounds = [np.array(drawn[t * calls : (t + 1) * calls]) for t in range(ROUNDS)]
+    return [*rounds, np.array(drawn[ROUNDS * calls :])]
+
+
+def agree(run, s, path):
+    np.testing.assert_allclose(run.x[s], np.array(path[-1]), rtol=0, atol=1e-10)
+    means = np.array([np.mean(x, axis=0) for x in path])
+    consensus = [np.mean([np.sum((v - mean) ** 2) for v in x]) for x, mean in zip(path, means)]
+    return means, np.array(consensus)
+
+
+PUSH_SUM = ("sgp", "osgp", "dfedsgpm", "dfedsgpsm")
+PAIRS = [(name, kind) for name in GOSSIP for kind in ("ring", "moving", "random")]
+PAIRS += [(name, "directed") for name in PUSH_SUM]
+
+
+@pytest.mark.parametrize(("name", "kind"), PAIRS)
+def test_over_networks(name, kind):
+    algorithm, twin, calls, letters = GOSSIP[name]
     task = Rows()
     sequence = network(kind, task.m)
-    x0 = np.random.default_rng(1).normal(size=(seeds, task.m, task.d))
-    run = train(algorithm, task, sequence, rounds=rounds, seeds=seeds, x0=x0, seed=11)
-    Q = letters.get("Q", 1)
-    draws = np.array(task.drawn).reshape(rounds, K, seeds, task.m, -1)
-    given = np.array(sequence.given)
-    given = given.reshape(rounds, seeds if kind == "random" else 1, Q, task.m, task.m)
-    for s in range(seeds):
-        matrices = given[:, s if kind == "random" else 0]
-        path = twin(list(x0[s]), task.one_gradient, draws[:, :, s], matrices, **letters)
-        np.testing.assert_allclose(run.x[s], np.array(path[-1]), rtol=0, atol=1e-10)
-        means = np.array([np.mean(x, axis=0) for x in path])
-        consensus = [np.mean([np.sum((v - mean) ** 2) for v in x]) for x, mean in zip(path, means)]
+    x0 = starts(task)
+    run = train(algorithm, task, sequence, rounds=ROUNDS, seeds=SEEDS, x0=x0, seed=ROOT)
+    draws = draws_of(task, calls)
+    of_seed = SEEDS if kind == "random" else 1
+    given = np.array(sequence.given).reshape(ROUNDS, of_seed, letters.get("Q", 1), task.m, task.m)
+    for s in range(SEEDS):
+        path = twin(
+            list(x0[s]), task.one_gradient, [d[:, s] for d in draws[:-1]], given[:, s % of_seed], **letters
+        )
+        means, consensus = agree(run, s, path)
+        if name in PUSH_SUM and kind == "directed":
+            continue  # there xbar is the mean of x, not of x / w: see the identities
         np.testing.assert_allclose(run.consensus[s], consensus, rtol=1e-9, atol=1e-12)
-        gradients = [task.mean_gradient(mean) for mean in means]
-        np.testing.assert_allclose(run.grad_norm_sq[s], [g @ g for g in gradients], rtol=1e-9)
+        np.testing.assert_allclose(run.grad_norm_sq[s], squares(task, means), rtol=1e-9)
+        if "lam" in letters:
+            w = reference.auxiliary_sequence(means, letters["eta"], letters["K"], letters["lam"])
+            np.testing.assert_allclose(run.extra["grad_norm_sq_w"][s], squares(task, w), rtol=1e-9)
+
+
+def squares(task, points):
+    gradients = [task.mean_gradient(point) for point in points]
+    return [g @ g for g in gradients]
+
+
+@pytest.mark.parametrize("split", ["slice", "positions"])
+@pytest.mark.parametrize("name", TWO_BLOCKS)
+def test_two_blocks(name, split):
+    algorithm, twin, calls, letters = TWO_BLOCKS[name]
+    u = [0, 1, 2] if split == "slice" else [0, 2, 4]
+    v = [j for j in range(5) if j not in u]
+    task = Rows(d=5, shared=slice(0, 3) if split == "slice" else torch.tensor(u))
+    sequence, x0 = network("moving", task.m), starts(task)
+    run = train(algorithm, task, sequence, rounds=ROUNDS, seeds=SEEDS, x0=x0, seed=ROOT)
+    draws = draws_of(task, calls)
+    given = np.array(sequence.given).reshape(ROUNDS, 1, task.m, task.m)
+    for s in range(SEEDS):
+        letters = {**letters, "u": u, "v": v}
+        path = twin(list(x0[s]), task.one_gradient, [d[:, s] for d in draws[:-1]], given, **letters)
+        _, consensus = agree(run, s, path)
+        np.testing.assert_allclose(run.consensus[s], consensus, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("share", [1.0, 0.4])
+@pytest.mark.parametrize("name", SERVER)
+def test_with_a_server(name, share):
+    from dataclasses import replace
+
+    algorithm, twin, calls, letters = SERVER[name]
+    if name != "local":
+        algorithm = replace(algorithm, participation=share)
+    task = Rows(d=5, shared=slice(0, 3))
+    x0 = starts(task)
+    if name in ("fedavg", "fedsam", "fedrod", "ditto"):
+        x0 = np.repeat(x0[:, :1], task.m, axis=1)  # the server's model is everybody's
+    run = train(algorithm, task, rounds=ROUNDS, seeds=SEEDS, x0=x0, seed=ROOT)
+    draws = draws_of(task, calls)
+    for s in range(SEEDS):
+        active = [list(range(task.m)) for _ in range(ROUNDS)]
+        if share < 1 and name != "local":
+            masks = [RoundOracle(task, range(SEEDS), ROOT, t, ROUNDS, share).active for t in range(ROUNDS)]
+            active = [mask[s, :, 0].nonzero()[:, 0].tolist() for mask in masks]
+            assert all(len(clients) == 2 for clients in active)
+        first = [task.one_gradient] if name != "fedrod" else [task.one_gradient, task.one_balanced_gradient]
+        path = twin(list(x0[s]), *first, [d[:, s] if len(d) else d for d in draws], active, **letters)
+        _, consensus = agree(run, s, path)
+        if name not in ("ditto", "fedrod"):  # whose mean is the server's model
+            np.testing.assert_allclose(run.consensus[s, -1:], consensus[-1:], rtol=1e-9, atol=1e-12)
+
+
+def test_dispfl():
+    task = Rows(d=9, parts=((0, 4), (4, 9)))
+    sequence, x0 = network("moving", task.m), starts(task)
+    letters = {"eta": 0.3, "K": 2, "sparsity": 0.4, "prune": 0.8}
+    algorithm = alg.DisPFL(**letters)
+    run = train(algorithm, task, sequence, rounds=ROUNDS, seeds=SEEDS, x0=x0, seed=ROOT)
+    first = algorithm.init(
+        torch.tensor(x0), RoundOracle(task, range(SEEDS), ROOT, ROUNDS, ROUNDS)
+    ).mask.numpy()
+    assert (first.reshape(-1, 9)[:, :4].sum(-1) == round(0.6 * 4)).all()
+    assert (first.reshape(-1, 9)[:, 4:].sum(-1) == round(0.6 * 5)).all()
+    draws = draws_of(task, 3)
+    given = np.array(sequence.given).reshape(ROUNDS, 1, task.m, task.m)
+    blocks = [range(4), range(4, 9)]
+    for s in range(SEEDS):
+        draw = [d[:, s] for d in draws[:-1]]
+        path = reference.dispfl(
+            list(x0[s]), task.one_gradient, draw, given, list(first[s]), blocks, **letters
+        )
+        agree(run, s, path)
+    assert (run.x == 0).mean() >= 0.4
+
+
+def test_every_algorithm_has_a_twin():
+    tested = [c[0].name for table in (GOSSIP, TWO_BLOCKS, SERVER) for c in table.values()] + ["dispfl"]
+    assert set(tested) == set(alg.ALGORITHMS)

@@ -1,0 +1,137 @@
+"""Push-sum on directed graphs: P column-stochastic, weights w correct the bias; models x / w."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import torch
+from torch import Tensor
+
+from dfltheory.algorithms.base import Algorithm, Mix, Oracle, State
+
+
+@dataclass(frozen=True)
+class PushSumState(State):
+    """State with the push-sum weights w (S, m, 1); sum_i w_i = m in every round."""
+
+    w: Tensor
+
+
+@dataclass(frozen=True)
+class PushSum(Algorithm):
+    """What the family shares: gradients at x / w, and x, w mixed by the same P."""
+
+    def init(self, x0: Tensor, grad: Oracle) -> PushSumState:
+        return PushSumState(x=x0, z=x0, w=torch.ones_like(x0[..., :1]))
+
+    def communicate(self, state: PushSumState, mix: Mix) -> PushSumState:
+        return replace(state, x=mix(state.z), w=mix(state.w))
+
+    def models(self, state: PushSumState) -> Tensor:
+        return state.x / state.w
+
+    def steps(
+        self, state: PushSumState, grad: Oracle, eta: float, K: int, alpha: float, rho: float
+    ) -> Tensor:
+        """K steps x <- x - eta v, v <- alpha v + SAM gradient at x / w, from v = 0."""
+        eta = self.decayed(eta, grad.t)
+        x = state.x.clone()
+        v = torch.zeros_like(x) if alpha else None
+        for _ in range(K):
+            g = self.slope(grad, x / state.w, rho)
+            x.sub_(g if v is None else v.mul_(alpha).add_(g), alpha=eta)
+        return x
+
+
+@dataclass(frozen=True)
+class SGP(PushSum):
+    """Stochastic gradient push: one gradient and one exchange a round.
+
+        x_i <- sum_j p_ij (x_j - eta grad F_j(x_j / w_j; xi_j)),  w_i <- sum_j p_ij w_j
+
+    Parameters: ``eta`` step size.
+    Source: Assran et al. 2019, Algorithm 1.
+    """
+
+    eta: float
+
+    source: ClassVar[str] = "Assran et al. 2019"
+
+    def local_update(self, state: PushSumState, grad: Oracle) -> PushSumState:
+        return replace(state, z=self.steps(state, grad, self.eta, K=1, alpha=0.0, rho=0.0))
+
+    def theory_values(self) -> dict[str, float]:
+        return {**super().theory_values(), "K": 1, "alpha": 0.0, "rho": 0.0}
+
+
+@dataclass(frozen=True)
+class OSGP(PushSum):
+    """SGP with K local steps before each exchange, which is what the DFedSGPSM paper calls OSGP.
+
+    (The overlap of communication with computation, after which Assran et al. named OSGP, is not meant.)
+
+    Parameters: ``eta`` step size, ``K`` local steps.
+    Source: Li et al. (DFedSGPSM), section 5 and appendix A.2, after Assran et al. 2019.
+    """
+
+    eta: float
+    K: int
+
+    source: ClassVar[str] = "Assran et al. 2019, as the DFedSGPSM paper uses it"
+
+    def local_update(self, state: PushSumState, grad: Oracle) -> PushSumState:
+        return replace(state, z=self.steps(state, grad, self.eta, self.K, alpha=0.0, rho=0.0))
+
+    def theory_values(self) -> dict[str, float]:
+        return {**super().theory_values(), "alpha": 0.0, "rho": 0.0}
+
+
+@dataclass(frozen=True)
+class DFedSGPM(PushSum):
+    """DFedSGPSM without SAM: K momentum steps at the de-biased models, then one push-sum exchange.
+
+    Parameters: ``eta`` step size, ``K`` local steps, ``alpha`` momentum, set to v = 0 each round.
+    Source: DFedSGPSM paper, Algorithm 1 with rho = 0 (its ablation).
+    """
+
+    eta: float
+    K: int
+    alpha: float = 0.9
+
+    source: ClassVar[str] = "DFedSGPSM paper, ablation"
+
+    def local_update(self, state: PushSumState, grad: Oracle) -> PushSumState:
+        return replace(state, z=self.steps(state, grad, self.eta, self.K, self.alpha, rho=0.0))
+
+    def theory_values(self) -> dict[str, float]:
+        return {**super().theory_values(), "rho": 0.0}
+
+
+@dataclass(frozen=True)
+class DFedSGPSM(PushSum):
+    """Stochastic gradient push with SAM and momentum on directed graphs.
+
+        v <- 0;  K times:  z <- x / w_i,  g = grad F_i(z; xi),
+                           v <- alpha v + grad F_i(z + rho g/||g||; xi),  x <- x - eta v
+        x_i <- sum_j p_ij x_j,  w_i <- sum_j p_ij w_j     (P column-stochastic)
+
+    DFedSGPSM-S is this algorithm on a sequence of graphs whose neighbours are drawn by the clients' losses
+    f_i(z_i^t) at the start of the round (``graphs``' loss-driven sequence).
+
+    Parameters: ``eta`` step size, ``K`` local steps, ``alpha`` momentum, ``rho`` SAM radius.
+    Source: DFedSGPSM paper, Algorithm 1; appendix A.1 for -S.
+    """
+
+    eta: float
+    K: int
+    alpha: float = 0.9
+    rho: float = 0.0
+
+    source: ClassVar[str] = "DFedSGPSM paper"
+
+    def local_update(self, state: PushSumState, grad: Oracle) -> PushSumState:
+        return replace(state, z=self.steps(state, grad, self.eta, self.K, self.alpha, self.rho))
+
+
+__all__ = ["DFedSGPM", "DFedSGPSM", "OSGP", "SGP", "PushSum", "PushSumState"]

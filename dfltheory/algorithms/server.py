@@ -1,0 +1,300 @@
+"""Server-based baselines: in every round a server averages what the sampled clients send, for everybody.
+
+``participation`` is the share of clients that a round samples without replacement (1: all). Clients that are
+not sampled keep what is personal to them; the shared part is the server's, and the same everywhere.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar
+
+import torch
+from torch import Tensor
+
+from dfltheory.algorithms.base import Algorithm, Mix, Oracle, State
+from dfltheory.algorithms.blocks import Index, blocks, descend, exchange
+
+
+@dataclass(frozen=True)
+class ServerState(State):
+    """State with the coordinates that the server averages; ``None``: all of them."""
+
+    shared: Index | None = None
+
+
+@dataclass(frozen=True)
+class Server(Algorithm):
+    """What the family shares."""
+
+    participation: float = field(default=1.0, kw_only=True)
+
+    needs_topology: ClassVar[bool] = False
+
+    def init(self, x0: Tensor, grad: Oracle) -> ServerState:
+        return ServerState(x=x0, z=x0, shared=grad.shared if self.personal else None)
+
+    def communicate(self, state: Any, mix: Mix) -> Any:
+        return replace(state, x=exchange(state.z, state.shared, mix))
+
+    def everything(self, state: State) -> Index:
+        """All coordinates, as a block."""
+        return slice(0, state.x.shape[-1])
+
+
+def taking_part(grad: Oracle, new: Tensor, old: Tensor) -> Tensor:
+    """``new`` for the clients that were sampled, ``old`` for the others."""
+    return new if grad.active is None else torch.where(grad.active, new, old)
+
+
+@dataclass(frozen=True)
+class FedAvg(Server):
+    """FedAvg: x_i = K SGD steps from the server's model; the server averages.
+
+    Parameters: ``eta`` step size, ``K`` local steps, ``alpha`` local momentum, ``participation``.
+    Source: McMahan et al. 2017 (clients weighted equally, as in the theory).
+    """
+
+    eta: float
+    K: int
+    alpha: float = field(default=0.0, kw_only=True)
+
+    source: ClassVar[str] = "McMahan et al. 2017"
+
+    def local_update(self, state: ServerState, grad: Oracle) -> ServerState:
+        block = self.everything(state)
+        y = descend(self, grad, state.x.clone(), block, eta=self.eta, K=self.K, alpha=self.alpha)
+        return replace(state, z=taking_part(grad, y, state.x))
+
+
+@dataclass(frozen=True)
+class FedSAM(Server):
+    """FedSAM: FedAvg with SAM local steps, both gradients of a step on one minibatch.
+
+    Parameters: ``eta`` step size, ``K`` local steps, ``rho`` SAM radius, ``alpha`` local momentum,
+    ``participation``.
+    Source: Qu et al. 2022, Caldarola et al. 2022.
+    """
+
+    eta: float
+    K: int
+    rho: float = 0.1
+    alpha: float = field(default=0.0, kw_only=True)
+
+    source: ClassVar[str] = "Qu et al. 2022"
+
+    def local_update(self, state: ServerState, grad: Oracle) -> ServerState:
+        block, y = self.everything(state), state.x.clone()
+        y = descend(self, grad, y, block, eta=self.eta, K=self.K, rho=self.rho, alpha=self.alpha)
+        return replace(state, z=taking_part(grad, y, state.x))
+
+
+@dataclass(frozen=True)
+class Local(Algorithm):
+    """Local: every client trains alone, K SGD steps a round; nothing is ever sent.
+
+    Parameters: ``eta`` step size, ``K`` local steps, ``alpha`` local momentum.
+    Source: DFedMDC paper, appendix B.3.
+    """
+
+    eta: float
+    K: int
+    alpha: float = field(default=0.0, kw_only=True)
+
+    needs_topology: ClassVar[bool] = False
+    personal: ClassVar[bool] = True
+    source: ClassVar[str] = "DFedMDC paper, appendix B.3"
+
+    def local_update(self, state: State, grad: Oracle) -> State:
+        everything = slice(0, state.x.shape[-1])
+        y = descend(self, grad, state.x.clone(), everything, eta=self.eta, K=self.K, alpha=self.alpha)
+        return replace(state, z=y)
+
+    def communicate(self, state: State, mix: Mix) -> State:
+        return replace(state, x=state.z)
+
+
+@dataclass(frozen=True)
+class FedPer(Server):
+    """FedPer: body and head are trained together; the server averages the bodies only.
+
+    Parameters: ``eta`` step size, ``K`` local steps, ``alpha`` local momentum, ``participation``.
+    Source: Arivazhagan et al. 2019.
+    """
+
+    eta: float
+    K: int
+    alpha: float = field(default=0.0, kw_only=True)
+
+    personal: ClassVar[bool] = True
+    source: ClassVar[str] = "Arivazhagan et al. 2019"
+
+    def local_update(self, state: ServerState, grad: Oracle) -> ServerState:
+        block = self.everything(state)
+        y = descend(self, grad, state.x.clone(), block, eta=self.eta, K=self.K, alpha=self.alpha)
+        return replace(state, z=taking_part(grad, y, state.x))
+
+
+@dataclass(frozen=True)
+class FedRep(Server):
+    """FedRep: K_v steps on the head with the body fixed, then K_u on the body; the server averages bodies.
+
+    Parameters: ``eta_u, eta_v`` step sizes, ``K_u, K_v`` local steps, ``alpha`` local momentum,
+    ``participation``.
+    Source: Collins et al. 2021.
+    """
+
+    eta_u: float
+    eta_v: float
+    K_u: int
+    K_v: int
+    alpha: float = field(default=0.0, kw_only=True)
+
+    personal: ClassVar[bool] = True
+    source: ClassVar[str] = "Collins et al. 2021"
+
+    def local_update(self, state: ServerState, grad: Oracle) -> ServerState:
+        u, v = blocks(grad.shared, state.x.shape[-1])
+        y = descend(self, grad, state.x.clone(), v, eta=self.eta_v, K=self.K_v, alpha=self.alpha)
+        y = descend(self, grad, y, u, eta=self.eta_u, K=self.K_u, alpha=self.alpha)
+        return replace(state, z=taking_part(grad, y, state.x))
+
+
+@dataclass(frozen=True)
+class FedBABU(Server):
+    """FedBABU: the body alone is trained and averaged, the head stays as it was drawn; at the end every
+    client fine-tunes its whole model by K_v steps.
+
+    Parameters: ``eta`` step size, ``K`` local steps on the body, ``K_v`` fine-tuning steps after the last
+    round, ``alpha`` local momentum, ``participation``.
+    Source: Oh et al. 2022.
+    """
+
+    eta: float
+    K: int
+    K_v: int = 1
+    alpha: float = field(default=0.0, kw_only=True)
+
+    personal: ClassVar[bool] = True
+    source: ClassVar[str] = "Oh et al. 2022"
+
+    def local_update(self, state: ServerState, grad: Oracle) -> ServerState:
+        u, _ = blocks(grad.shared, state.x.shape[-1])
+        y = descend(self, grad, state.x.clone(), u, eta=self.eta, K=self.K, alpha=self.alpha)
+        return replace(state, z=taking_part(grad, y, state.x))
+
+    def finish(self, state: ServerState, grad: Oracle) -> ServerState:
+        block = self.everything(state)
+        tuned = descend(self, grad, state.x.clone(), block, eta=self.eta, K=self.K_v, alpha=self.alpha)
+        return replace(state, x=tuned)
+
+
+@dataclass(frozen=True)
+class HeadsState(ServerState):
+    """State with a personal head (S, m, d_v) beside the generic one."""
+
+    head: Tensor = field(default_factory=lambda: torch.empty(0))
+
+
+@dataclass(frozen=True)
+class FedRoD(Server):
+    """Fed-RoD: body and generic head learn the class-balanced risk and are averaged; a personal head beside
+    the generic one learns the client's own risk, and its outputs are added to the generic head's.
+
+        y <- y - eta grad F_i^balanced(y; xi),   p <- p - eta grad_v F_i((y_u, y_v + p); xi)
+
+    with both gradients at the old y and on one minibatch.
+
+    A linear head's outputs add as its parameters do, so that (u, v + p) is the personal model. The linear
+    variant of the source; p = 0 before round 0.
+
+    Parameters: ``eta`` step size, ``K`` local steps, ``participation``.
+    Source: Chen and Chao 2022 (balanced risk: balanced softmax, Ren et al. 2020).
+    """
+
+    eta: float
+    K: int
+
+    personal: ClassVar[bool] = True
+    source: ClassVar[str] = "Chen and Chao 2022"
+
+    def init(self, x0: Tensor, grad: Oracle) -> HeadsState:
+        _, v = blocks(grad.shared, x0.shape[-1])
+        return HeadsState(x=x0, z=x0, shared=grad.shared, head=torch.zeros_like(x0[..., v]))
+
+    def local_update(self, state: HeadsState, grad: Oracle) -> HeadsState:
+        _, v = blocks(grad.shared, state.x.shape[-1])
+        eta = self.decayed(self.eta, grad.t)
+        y, p = state.x.clone(), state.head.clone()
+        for _ in range(self.K):
+            batch = grad.sample()
+            g = grad.balanced(y, batch)
+            own = grad(_with_head(y, v, p), batch)[..., v]
+            if self.weight_decay:
+                g.add_(y, alpha=self.weight_decay)
+                own = own.add(p, alpha=self.weight_decay)
+            y.sub_(g, alpha=eta)
+            p.sub_(own, alpha=eta)
+        z, head = taking_part(grad, y, state.x), taking_part(grad, p, state.head)
+        return replace(state, z=z, head=head)
+
+    def communicate(self, state: Any, mix: Mix) -> Any:
+        return replace(state, x=mix(state.z))
+
+    def models(self, state: HeadsState) -> Tensor:
+        _, v = blocks(state.shared, state.x.shape[-1])
+        return _with_head(state.x, v, state.head)
+
+
+def _with_head(y: Tensor, v: Index, p: Tensor) -> Tensor:
+    point = y.clone()
+    point[..., v] += p
+    return point
+
+
+@dataclass(frozen=True)
+class TwinState(ServerState):
+    """State with every client's personal model v (S, m, d) beside the server's."""
+
+    v: Tensor = field(default_factory=lambda: torch.empty(0))
+
+
+@dataclass(frozen=True)
+class Ditto(Server):
+    """Ditto: the server's model learns as in FedAvg; every client keeps a personal model near it.
+
+        K times:    y <- y - eta grad F_i(y; xi),   averaged by the server
+        K_v times:  v_i <- v_i - eta (grad F_i(v_i; xi) + lam (v_i - x)),   x the server's model of this round
+
+    Parameters: ``eta`` step size, ``K`` and ``K_v`` local steps of the two models (``None``: K_v = K),
+    ``lam`` pull towards the server's model, ``participation``.
+    Source: Li et al. 2021.
+    """
+
+    eta: float
+    K: int
+    K_v: int | None = None
+    lam: float = 0.75
+
+    personal: ClassVar[bool] = True
+    source: ClassVar[str] = "Li et al. 2021"
+
+    def init(self, x0: Tensor, grad: Oracle) -> TwinState:
+        return TwinState(x=x0, z=x0, v=x0)
+
+    def local_update(self, state: TwinState, grad: Oracle) -> TwinState:
+        y = descend(self, grad, state.x.clone(), self.everything(state), eta=self.eta, K=self.K)
+        eta, v = self.decayed(self.eta, grad.t), state.v.clone()
+        for _ in range(self.K if self.K_v is None else self.K_v):
+            g = self.slope(grad, v)
+            v.sub_(g.add_(v, alpha=self.lam).sub_(state.x, alpha=self.lam), alpha=eta)
+        return replace(state, z=taking_part(grad, y, state.x), v=taking_part(grad, v, state.v))
+
+    def communicate(self, state: Any, mix: Mix) -> Any:
+        return replace(state, x=mix(state.z))
+
+    def models(self, state: TwinState) -> Tensor:
+        return state.v
+
+
+__all__ = ["Ditto", "FedAvg", "FedBABU", "FedPer", "FedRep", "FedRoD", "FedSAM", "Local", "Server"]

@@ -1,0 +1,88 @@
+"""Sparse personalized models: DisPFL, where every client trains and sends its own half of the weights."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, replace
+from typing import ClassVar
+
+import torch
+from torch import Tensor
+
+from dfltheory.algorithms.base import Algorithm, Mix, Oracle, State
+
+
+@dataclass(frozen=True)
+class MaskedState(State):
+    """State with every client's mask (S, m, d), 1 where a weight lives and 0 elsewhere; x = x * mask."""
+
+    mask: Tensor
+
+
+@dataclass(frozen=True)
+class DisPFL(Algorithm):
+    """DisPFL: personal masks that are pruned and regrown after each round's local steps.
+
+        K times:  y <- y - eta mask_i * grad F_i(y; xi)
+        in every layer, of the n living weights: the round(r_t n) smallest |y| die, and as many of the dead
+        with the largest |grad F_i(y; xi)| are born, at 0;  r_t = prune/2 (1 + cos(pi t / T))
+        x_i <- mask_i * (sum_l w_il z_l) / (sum_l w_il mask_l)
+
+    Every layer starts with the same share 1 - sparsity of living weights, drawn for each client.
+
+    Parameters: ``eta`` step size, ``K`` local steps, ``sparsity`` share of dead weights, ``prune`` share of
+    living weights exchanged in round 0.
+    Source: Dai et al. 2022, Algorithm 1 (uniform density of layers).
+    """
+
+    eta: float
+    K: int
+    sparsity: float = 0.5
+    prune: float = field(default=0.5, kw_only=True)
+
+    personal: ClassVar[bool] = True
+    source: ClassVar[str] = "Dai et al. 2022"
+
+    def init(self, x0: Tensor, grad: Oracle) -> MaskedState:
+        mask = torch.zeros_like(x0)
+        luck = grad.uniform(tuple(x0.shape[1:]))
+        for block in grad.blocks:
+            n = block.stop - block.start
+            born = luck[..., block].topk(max(1, round((1 - self.sparsity) * n)), dim=-1).indices
+            mask[..., block] = torch.zeros_like(luck[..., block]).scatter_(-1, born, 1.0)
+        return MaskedState(x=x0 * mask, z=x0, mask=mask)
+
+    def local_update(self, state: MaskedState, grad: Oracle) -> MaskedState:
+        eta, y = self.decayed(self.eta, grad.t), state.x.clone()
+        for _ in range(self.K):
+            y.sub_(self.slope(grad, y).mul_(state.mask), alpha=eta)
+        rate = self.prune / 2 * (1 + math.cos(math.pi * grad.t / max(1, grad.horizon)))
+        mask = state.mask.clone()
+        if rate > 0 and self.sparsity > 0:
+            slope = grad(y, grad.sample()).abs_()
+            for block in grad.blocks:
+                mask[..., block] = reborn(y[..., block], slope[..., block], mask[..., block], rate)
+        return replace(state, z=y.mul_(mask * state.mask), mask=mask)
+
+    def communicate(self, state: MaskedState, mix: Mix) -> MaskedState:
+        heard = mix(state.mask)
+        x = mix(state.z).div_(torch.where(heard > 0, heard, torch.ones_like(heard)))
+        return replace(state, x=x.mul_(state.mask))
+
+
+def reborn(y: Tensor, slope: Tensor, mask: Tensor, rate: float) -> Tensor:
+    """The mask of one layer after the smallest weights died and the steepest dead ones were born.
+
+    Every client has as many living weights n as every other; round(rate * n) change, or as many as are dead.
+    """
+    n = int(mask.flatten(0, -2)[0].sum())
+    count = min(round(rate * n), mask.shape[-1] - n)
+    if count == 0:
+        return mask
+    infinity = torch.full_like(y, math.inf)
+    dying = torch.where(mask > 0, y.abs(), infinity).topk(count, dim=-1, largest=False).indices
+    born = torch.where(mask > 0, -infinity, slope).topk(count, dim=-1).indices
+    return mask.scatter(-1, dying, 0.0).scatter_(-1, born, 1.0)
+
+
+__all__ = ["DisPFL", "MaskedState"]
