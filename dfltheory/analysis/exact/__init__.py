@@ -1,0 +1,20 @@
+"""Exact expectations, without Monte Carlo, where every algorithm is an affine recursion.
+
+On quadratic clients with additive noise, every algorithm without SAM maps its state affinely from round to
+round. The mean and the covariance of the state then follow two exact recursions, and with them
+E||grad f(xbar^t)||^2, E f(xbar^t) and the consensus error of every round, the stationary values, and the
+spectral radius that says whether there are any.
+
+* :func:`exact_history` gives all rounds in the form that :func:`dfltheory.compare` reads;
+* :func:`stationary` gives the limit in closed form;
+* :func:`average_over` gives the mean over rounds 0..T-1 at horizons of 10^9, by repeated squaring;
+* :class:`RandomMixing` is a random sequence W_t of finite support, for training as for expectations.
+"""
+
+from __future__ import annotations
+
+from dfltheory.analysis.exact.history import ExactHistory, exact_history
+from dfltheory.analysis.exact.limits import Stationary, average_over, stationary
+from dfltheory.analysis.exact.network import RandomMixing
+
+__all__ = ["ExactHistory", "RandomMixing", "Stationary", "average_over", "exact_history", "stationary"]

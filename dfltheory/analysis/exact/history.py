@@ -1,0 +1,133 @@
+"""All rounds of an exact recursion in the form of a training run, for :func:`dfltheory.compare`."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dfltheory.analysis.exact.adjoint import low_rank_measures
+from dfltheory.analysis.exact.engine import Engine, measure
+from dfltheory.analysis.exact.network import sequence_for
+from dfltheory.analysis.exact.problem import problem_of
+from dfltheory.errors import InputError, UnknownNameError
+from dfltheory.training.history import History
+
+Array = NDArray[np.float64]
+Form = Literal["auto", "dense", "low-rank"]
+_LARGE = 600
+"""Entries of the state (p m d) beyond which ``auto`` prefers the low-rank form where Hessians do not commute."""
+
+
+@dataclass
+class ExactHistory(History):
+    """A :class:`~dfltheory.training.history.History` of expectations: one row, and nothing random in it.
+
+    ``x`` holds the expected final models (1, m, d). ``chance`` is False: intervals have zero width.
+    """
+
+    chance: bool = False
+
+
+def exact_history(
+    algorithm: Any,
+    task: Any,
+    topology: Any = None,
+    rounds: int = 100,
+    x0: Any = None,
+    *,
+    form: Form = "auto",
+) -> ExactHistory:
+    """E||grad f(xbar^t)||^2, E f(xbar^t) and E consensus error for t = 0..rounds, exactly.
+
+    Parameters
+    ----------
+    algorithm : any algorithm without SAM (rho = 0), server and push-sum ones included
+    task : a Quadratic; its noise may have any law, only its covariance matters
+    topology : as for :func:`dfltheory.train`; a random sequence must tell its law (:class:`RandomMixing`)
+    x0 : start (d,) or (m, d), not random; ``None``: the task's common start
+    form : ``dense`` carries the covariance of the whole state (scalar problems where Hessians commute);
+        ``low-rank`` only what the mean model needs (no consensus error); ``auto`` chooses
+
+    Raises
+    ------
+    InputError where the recursion is not affine (SAM, unknown random sequences, other tasks).
+    """
+    if form not in get_args(Form):
+        raise UnknownNameError("form", form, set(get_args(Form)))
+    if isinstance(rounds, bool) or not isinstance(rounds, (int, np.integer)) or rounds < 0:
+        raise InputError(f"rounds = {rounds!r} must be an integer >= 0")
+    started = time.perf_counter()
+    problem = problem_of(task)
+    sequence = sequence_for(algorithm, task.m, topology)
+    engine = Engine(algorithm, problem, sequence)
+    x = starting_models(task, x0)
+    large = 2 * task.m * task.d > _LARGE and not problem.decoupled
+    if form == "low-rank" or (form == "auto" and large and engine.autonomous and not sequence.random):
+        arrays = low_rank_measures(engine, x, rounds)
+        last = _mean_state(engine, x, rounds)
+    else:
+        arrays, last = _dense_measures(engine, x, rounds)
+    spread = float(((x - x.mean(0)) ** 2).sum(-1).mean())
+    rows = {name: values[None] for name, values in arrays.items()}
+    return ExactHistory(
+        algorithm=algorithm,
+        rounds=rounds,
+        rounds_measured=np.arange(rounds + 1),
+        grad_norm_sq=rows.pop("grad_norm_sq"),
+        consensus=rows.pop("consensus"),
+        loss=rows.pop("loss"),
+        accuracy=None,
+        extra=rows,
+        x=last[None],
+        x0_sq=np.array([(x**2).sum(-1).mean()]),
+        x0_spread=np.array([spread]),
+        constants=task.constants,
+        task=task.name,
+        topology=sequence,
+        seconds=time.perf_counter() - started,
+    )
+
+
+def _dense_measures(engine: Engine, x0: Array, rounds: int) -> tuple[dict[str, Array], Array]:
+    told: dict[str, list[float]] = {}
+    last = x0
+    for state, rule, w in engine.states(x0, rounds):
+        for name, value in measure(engine.problem, state, rule, w).items():
+            told.setdefault(name, []).append(value)
+        last = engine.problem.models(state.mu[:, :, 0] / w[None, :, None])
+    return {name: np.array(values) for name, values in told.items()}, last
+
+
+def _mean_state(engine: Engine, x0: Array, rounds: int) -> Array:
+    quiet = Engine(engine.algorithm, _without_noise(engine), engine.sequence)
+    last = x0
+    for state, _, w in quiet.states(x0, rounds):
+        last = engine.problem.models(state.mu[:, :, 0] / w[None, :, None])
+    return last
+
+
+def _without_noise(engine: Engine) -> Any:
+    from dataclasses import replace
+
+    return replace(engine.problem, noise=np.zeros_like(engine.problem.noise))
+
+
+def starting_models(task: Any, x0: Any) -> Array:
+    """x^0 (m, d): the task's common start, or what was given."""
+    if x0 is None:
+        import torch
+
+        x0 = task.start(torch.Generator().manual_seed(0))
+    x = np.asarray(x0, dtype=float)
+    if x.shape not in ((task.d,), (task.m, task.d)):
+        raise InputError(f"x0 has shape {x.shape}, not (d,) = ({task.d},) or (m, d) = ({task.m}, {task.d})")
+    if not np.isfinite(x).all():
+        raise InputError("x0 has an entry that is not finite")
+    return np.array(np.broadcast_to(x, (task.m, task.d)))
+
+
+__all__ = ["ExactHistory", "Form", "exact_history", "starting_models"]

@@ -1,0 +1,90 @@
+"""Mixing matrices for expectations: one matrix a round, or a finite list of them with probabilities."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from dfltheory.errors import InputError
+
+Array = NDArray[np.float64]
+Law = list[tuple[float, Array]]
+
+
+class RandomMixing:
+    """W_t drawn independently in every round: ``matrices[r]`` with probability ``probabilities[r]``.
+
+    A sequence like any other for training; for expectations its law is known, so that they are exact.
+    """
+
+    random = True
+    name = "random mixing"
+
+    def __init__(self, matrices: Sequence[Any], probabilities: Sequence[float] | None = None):
+        self.matrices = [dense(W) for W in matrices]
+        if not self.matrices or len({W.shape for W in self.matrices}) != 1:
+            raise InputError("random mixing needs at least one matrix, all of one shape")
+        n = len(self.matrices)
+        p = np.full(n, 1 / n) if probabilities is None else np.asarray(probabilities, dtype=float)
+        if p.shape != (n,) or (p < 0).any() or abs(p.sum() - 1) > 1e-12:
+            raise InputError(f"give {n} probabilities >= 0 that sum to 1, not {p.tolist()}")
+        self.probabilities = p
+        self.m = self.matrices[0].shape[0]
+
+    def matrix(self, t: int, rng: np.random.Generator, losses: Array | None = None) -> Array:
+        return self.matrices[int(rng.choice(len(self.matrices), p=self.probabilities))]
+
+    def law(self) -> Law:
+        """Every outcome with its probability."""
+        return [(float(p), W) for p, W in zip(self.probabilities, self.matrices) if p > 0]
+
+
+def dense(W: Any) -> Array:
+    """A matrix of any kind as a dense float array."""
+    if sp.issparse(W):
+        return W.toarray().astype(float)
+    return np.asarray(W, dtype=float)
+
+
+def sequence_for(algorithm: Any, m: int, topology: Any) -> Any:
+    """The topology as a sequence; algorithms with a server (full participation) and ``Local`` bring their own."""
+    from dfltheory.graphs import as_sequence
+
+    if getattr(algorithm, "server", False):
+        if getattr(algorithm, "participation", 1.0) < 1:
+            raise InputError(
+                "sampled clients are not an affine recursion of finite law here: set participation = 1"
+            )
+        return as_sequence(np.full((m, m), 1 / m))
+    if type(algorithm).__name__ == "Local":
+        return as_sequence(np.eye(m))
+    if topology is None:
+        raise InputError(f"{type(algorithm).__name__} needs a topology: a graph, a matrix, or a sequence")
+    sequence = topology if hasattr(topology, "matrix") and hasattr(topology, "m") else as_sequence(topology)
+    if sequence.m != m:
+        raise InputError(f"the topology has {sequence.m} clients, but the task has {m}: make them equal")
+    if sequence.random and not hasattr(sequence, "law"):
+        raise InputError(
+            "the law of this random sequence is not told, so its expectation is not known: "
+            "give RandomMixing(matrices, probabilities)"
+        )
+    return sequence
+
+
+def law_of(sequence: Any, index: int) -> Law:
+    """The outcomes of the matrix with this index, with their probabilities."""
+    if sequence.random:
+        return sequence.law()
+    return [(1.0, dense(sequence.matrix(index, np.random.default_rng(0))))]
+
+
+def is_constant(sequence: Any) -> bool:
+    """Is the law of W_t the same in every round?"""
+    return bool(sequence.random) or getattr(sequence, "period", None) == 1
+
+
+__all__ = ["Law", "RandomMixing", "dense", "is_constant", "law_of", "sequence_for"]

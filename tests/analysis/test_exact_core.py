@@ -1,0 +1,81 @@
+"""The training core against exact expectations, at a false-alarm rate that is set in advance."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import dfltheory as dfl
+from dfltheory.analysis.compare import compare
+from dfltheory.analysis.exact import RandomMixing, exact_history
+
+RING = dfl.graphs.metropolis(dfl.graphs.ring(6))
+DIRECTED = np.array([[0.5, 0, 0.3], [0.5, 0.6, 0], [0, 0.4, 0.7]])
+FALSE_ALARM = 1e-6
+"""Chance that one such test fails on a right core, shared over its rounds and measures (Bonferroni)."""
+
+
+def cases():
+    a = dfl.algorithms
+    ring = {
+        "dfedsam": a.DFedSAM(eta=0.1, K=3, Q=2),
+        "dpsgd": a.DPSGD(eta=0.2),
+        "dpsgd-atc": a.DPSGD(eta=0.2, order="adapt-then-combine"),
+        "dfedavgm": a.DFedAvgM(eta=0.05, K=2, alpha=0.7, keep_momentum=True, decay=0.98, weight_decay=0.02),
+        "dfedadmm": a.DFedADMM(eta=0.1, K=3, lam=0.3),
+    }
+    directed = {"sgp": a.SGP(eta=0.2), "dfedsgpm": a.DFedSGPM(eta=0.05, K=3, alpha=0.6)}
+    pairs = [pytest.param(v, RING, id=k) for k, v in ring.items()]
+    mixing = RandomMixing([np.eye(6), RING, np.full((6, 6), 1 / 6)], [0.5, 0.3, 0.2])
+    return [
+        *pairs,
+        *(pytest.param(v, DIRECTED, id=k) for k, v in directed.items()),
+        pytest.param(a.DFedSAM(eta=0.1, K=2, Q=2), mixing, id="random-mixing"),
+    ]
+
+
+def worst_p_value(run, exact):
+    """The least p-value of Student's tests over rounds and measures, times their number."""
+    least, tests = 1.0, 0
+    for name, expected in exact.measures().items():
+        data = run.measures()[name]
+        spread = data.std(0, ddof=1)
+        moving = spread > 1e-12 * np.abs(data).max()
+        z = (data.mean(0) - expected[0])[moving] / (spread[moving] / np.sqrt(len(data)))
+        least = min([least, *(2 * stats.t.sf(np.abs(z), len(data) - 1))])
+        tests += int(moving.sum())
+        np.testing.assert_allclose(data.mean(0)[~moving], expected[0][~moving], rtol=1e-10)
+    return least * tests
+
+
+@pytest.mark.parametrize(("algorithm", "topology"), cases())
+def test_the_core_agrees_within_its_band_and_exactly_without_noise(algorithm, topology):
+    m = topology.m if isinstance(topology, RandomMixing) else len(topology)
+    still = dfl.tasks.quadratic(m=m, d=3, mu=0.2, sigma=0.0, hessians="random", seed=3)
+    noisy = dfl.tasks.Quadratic(still.A, still.b, 0.8)
+    exact = exact_history(algorithm, noisy, topology, rounds=30)
+    run = dfl.train(algorithm, noisy, topology, rounds=30, seeds=300, seed=11)
+    assert worst_p_value(run, exact) > FALSE_ALARM
+    if not isinstance(topology, RandomMixing):
+        one = dfl.train(algorithm, still, topology, rounds=30)
+        sure = exact_history(algorithm, still, topology, rounds=30)
+        for name, expected in sure.measures().items():
+            np.testing.assert_allclose(one.measures()[name], expected, rtol=1e-9, atol=1e-12, err_msg=name)
+        np.testing.assert_allclose(one.x, sure.x, atol=1e-10)
+
+
+def test_the_band_catches_a_core_that_is_slightly_wrong():
+    task = dfl.tasks.quadratic(m=6, d=3, mu=0.2, sigma=0.8, seed=3)
+    run = dfl.train(dfl.algorithms.DFedAvg(eta=0.1, K=3), task, RING, rounds=30, seeds=300, seed=11)
+    for wrong in (dfl.algorithms.DFedAvg(eta=0.12, K=3), dfl.algorithms.DFedAvg(eta=0.1, K=4)):
+        assert worst_p_value(run, exact_history(wrong, task, RING, rounds=30)) < FALSE_ALARM
+
+
+def test_an_exact_history_is_judged_like_a_run_and_saves_like_one(tmp_path):
+    task = dfl.tasks.quadratic(m=6, d=3, mu=0.1, sigma=0.5, seed=0)
+    run = exact_history(dfl.algorithms.DFedAvg(eta=0.01, K=2), task, RING, rounds=400)
+    verdict = compare(run, "dfedsam.theorem_4_5", variant="corrected")
+    assert verdict.measured.estimate == pytest.approx(run.grad_norm_sq[0, :400].mean(), rel=1e-12)
+    assert 0 < verdict.ratio < 1
+    assert run.chance is False
+    back = dfl.training.History.load(run.save(tmp_path / "run.safetensors"))
+    np.testing.assert_array_equal(back.grad_norm_sq, run.grad_norm_sq)
