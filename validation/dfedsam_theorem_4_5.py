@@ -81,9 +81,9 @@ def quadratic_cases(quick: bool) -> list[Case]:
         rounds=T,
         seeds=16 if quick else 64,
         group="quadratic, constants exact",
-        note=f"{M} clients with a common Hessian of spectrum [0.01, 1], heterogeneity sigma_g = 0.3 and "
-        f"noise sigma_l = 0.3 exactly; K = {K}, and as in the corollaries eta = 1/(L sqrt(KT)), "
-        f"rho = 1/sqrt(T), T = {T}; f(x^0) - f* = 1, all of it in the flattest direction, where descent "
+        note=f"{M} clients with a common Hessian of spectrum [0.01, 1], heterogeneity σ_g = 0.3 and "
+        f"noise σ_l = 0.3 exactly; K = {K}, and as in the corollaries η = 1/(L √(KT)), "
+        f"ρ = 1/√T, T = {T}; f(x⁰) − f* = 1, all of it in the flattest direction, where descent "
         "is slowest. Since all clients share one Hessian, the mean model hardly feels the network: the "
         "measured curves agree, while the bounds pay for a small spectral gap.",
     )
@@ -135,9 +135,9 @@ def trap_cases() -> list[Case]:
             rounds=T,
             seeds=1,
             key=KEY,
-            note="f'(x) = L max(rho - |x|, 0) on 4 identical clients without noise, started at 0, "
-            "where SAM's ascent step lands on a stationary point: the gradient norm squared stays L^2 rho^2 "
-            "for ever, while the printed bound tends to about L^2 rho^2 K/(2K - 1).",
+            note="f'(x) = L max(ρ − |x|, 0) on 4 identical clients without noise, started at 0, "
+            "where SAM's ascent step lands on a stationary point: the gradient norm squared stays L²ρ² "
+            "for ever, while the printed bound tends to about L²ρ² K/(2K − 1).",
         )
     ]
 

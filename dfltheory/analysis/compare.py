@@ -241,7 +241,7 @@ def _obstacle(run: History, thm: Theorem, values: dict[str, Any]) -> str | None:
         checked = thm.check_conditions(**scalars)
     except ConditionError as failed:
         return str(failed)
-    failing = [f"{condition} fails (slack {slack:.3g})" for condition, slack, ok in checked if not ok]
+    failing = [f"{c.name} fails, by {-float(slack):.3g}" for c, slack, ok in checked if not ok]
     return "; ".join(failing) or None
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, field, is_dataclass
 from pathlib import Path
@@ -209,7 +210,7 @@ class Study:
         made = {}
         for group in dict.fromkeys(o.case.group for o in self.outcomes):
             figure = plots.panels([o for o in self.outcomes if o.case.group == group])
-            name = "".join(c if c.isalnum() else "-" for c in group.lower()).strip("-")
+            name = re.sub("[^a-z0-9]+", "-", group.lower()).strip("-")
             made[group] = plots.save(figure, folder, name)[0]
         return made
 

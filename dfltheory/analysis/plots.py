@@ -91,7 +91,12 @@ def bound_versus_empirical(
         if np.isfinite(trivial):
             ax.axhline(trivial, color="0.55", linewidth=0.8, linestyle=(0, (1, 1)), label=_TRIVIAL)
         if silent:
-            ax.text(0.03, 0.03, f"not applicable: {', '.join(silent)}", transform=ax.transAxes, fontsize=6)
+            words = (
+                "no bound applies"
+                if len(silent) == len(theorems)
+                else "\n".join(["not applicable:", *silent])
+            )
+            ax.text(0.03, 0.03, words, transform=ax.transAxes, fontsize=6, in_layout=False)
         ax.set(xscale="log", yscale="log", xlabel="horizon $T$ (rounds)", ylabel=_label(theorems[0]))
         ax.set_xlim(1, max(run.rounds, 2))
         if np.isfinite(floor) and floor > 0:

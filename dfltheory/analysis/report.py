@@ -53,6 +53,7 @@ def _group(study: Study, name: str, figure: Path) -> dict[str, Any]:
         "image": image,
         "alt": f"Bound against measurement for {name}: {len(outcomes)} panels",
         "outcomes": outcomes,
+        "variants": list(dict.fromkeys(v.variant for o in outcomes for v in o.verdicts)),
         "constants": _constants(outcomes[0]),
         "notes": list(dict.fromkeys(o.case.note for o in outcomes if o.case.note)),
     }
