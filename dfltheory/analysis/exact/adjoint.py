@@ -10,6 +10,8 @@ in place of O(m^3 d^3). The consensus error has full rank and is not told by thi
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -18,7 +20,7 @@ from dfltheory.analysis.exact.moments import ClientMap, Moments, one_round, star
 from dfltheory.analysis.exact.rules import Rule
 from dfltheory.errors import InputError
 
-Array = NDArray[np.float64]
+Array = NDArray[Any]
 
 
 def low_rank_measures(engine: Engine, x0: Array, rounds: int) -> dict[str, Array]:

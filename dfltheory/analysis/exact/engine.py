@@ -15,7 +15,7 @@ from dfltheory.analysis.exact.problem import Problem
 from dfltheory.analysis.exact.rules import Rule, is_push_sum, rule_of
 from dfltheory.errors import InputError
 
-Array = NDArray[np.float64]
+Array = NDArray[Any]
 
 
 @dataclass

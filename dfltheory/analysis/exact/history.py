@@ -16,10 +16,10 @@ from dfltheory.analysis.exact.problem import problem_of
 from dfltheory.errors import InputError, UnknownNameError
 from dfltheory.training.history import History
 
-Array = NDArray[np.float64]
+Array = NDArray[Any]
 Form = Literal["auto", "dense", "low-rank"]
 _LARGE = 600
-"""Entries of the state (p m d) beyond which ``auto`` prefers the low-rank form where Hessians do not commute."""
+"""Entries of the state (p m d) beyond which ``auto`` takes the low-rank form if Hessians do not commute."""
 
 
 @dataclass

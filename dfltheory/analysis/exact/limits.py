@@ -1,7 +1,8 @@
 r"""Limits and long horizons in closed form.
 
-Where the round map has the same law in every round, the mean mu and the second moment S = E ss' of the state
-follow one affine map together. Its fixed point is the stationary law; sums over 10^9 rounds take 30 squarings.
+Where the round map has the same law in every round, the mean mu and the second moment S = E ss'
+of the state follow one affine map together. Its fixed point is the stationary law; a sum over 10^9 rounds takes 30
+squarings.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from dfltheory.analysis.exact.network import sequence_for
 from dfltheory.analysis.exact.problem import Problem, problem_of
 from dfltheory.errors import InputError
 
-Array = NDArray[np.float64]
+Array = NDArray[Any]
 _MOMENTS = 50
 """Entries of one problem's state up to which maps on second moments (their square) are written out."""
 

@@ -7,6 +7,7 @@ m clients, p blocks and b coordinates (see :mod:`.rules` and :mod:`.problem`).
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +16,7 @@ from dfltheory.analysis.exact.network import Law
 from dfltheory.analysis.exact.problem import Problem
 from dfltheory.analysis.exact.rules import Rule
 
-Array = NDArray[np.float64]
+Array = NDArray[Any]
 
 
 @dataclass(frozen=True)

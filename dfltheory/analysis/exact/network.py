@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from dfltheory.errors import InputError
 
-Array = NDArray[np.float64]
+Array = NDArray[Any]
 Law = list[tuple[float, Array]]
 
 
@@ -46,12 +46,12 @@ class RandomMixing:
 def dense(W: Any) -> Array:
     """A matrix of any kind as a dense float array."""
     if sp.issparse(W):
-        return W.toarray().astype(float)
+        return np.asarray(sp.csr_array(W).toarray(), dtype=float)
     return np.asarray(W, dtype=float)
 
 
 def sequence_for(algorithm: Any, m: int, topology: Any) -> Any:
-    """The topology as a sequence; algorithms with a server (full participation) and ``Local`` bring their own."""
+    """The topology as a sequence; servers (full participation) and ``Local`` bring their own."""
     from dfltheory.graphs import as_sequence
 
     if getattr(algorithm, "server", False):

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from dfltheory.errors import InputError
 
-Array = NDArray[np.float64]
+Array = NDArray[Any]
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ def _decoupled(h: Array, basis: Array, b: Array, noise: Array, x_star: Array, f_
 
 
 def common_basis(A: Array) -> Array | None:
-    """Orthonormal eigenvectors (columns) of all Hessians (m, d, d) at once; None where they do not commute."""
+    """Orthonormal eigenvectors (columns) of all Hessians (m, d, d) at once; None: they do not commute."""
     d = A.shape[-1]
     weights = np.random.default_rng(0).uniform(0.5, 1.5, len(A))  # generic: keeps joint eigenspaces apart
     vectors = np.linalg.eigh(np.einsum("m,mij->ij", weights, A))[1]

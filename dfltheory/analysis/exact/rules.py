@@ -1,6 +1,6 @@
 """Each algorithm without SAM as coefficients: what one client does in one round, for any quadratic.
 
-With the client's state s (p blocks of R^d: the model, a dual, a momentum...) and working blocks u (q of them):
+With the client's state s (p blocks of R^d: the model, a dual, a momentum...) and q working blocks u:
 
     u_0 = lift s;      K times:  u <- keep u + gain g,   g = A_i (point . u - b_i) + xi;
     sent = send u_K;   the blocks in ``mixed`` go Q times through W;   s' = receive sent.
@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from dfltheory.errors import InputError
 
-Array = NDArray[np.float64]
+Array = NDArray[Any]
 
 
 @dataclass(frozen=True)
@@ -125,7 +125,7 @@ def _momentum(algorithm: Any, eta: float, w: Array) -> Rule:
 
 
 def _admm(algorithm: Any, eta: float, w: Array) -> Rule:
-    """s = (x, ghat), u = (y, x, ghat): y <- y - eta (g - ghat + (y - x)/lam); sent: y - lam ghat, new ghat."""
+    """s = (x, ghat), u = (y, x, ghat): y <- y - eta (g - ghat + (y - x)/lam); sent: y - lam ghat, ghat'."""
     lam, K = algorithm.lam, algorithm.K
     r = eta / lam
     gamma = -np.expm1(K * np.log1p(-r)) if r < 1 else 1 - (1 - r) ** K  # no cancellation for small r
