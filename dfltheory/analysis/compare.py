@@ -147,7 +147,7 @@ def compare(
         left = left_hand_side(run, thm, confidence, shift=per_seed - bound)
     scalars = {name: (float(np.mean(v)) if np.ndim(v) else v) for name, v in given.items()}
     terms = {name: float(v) for name, v in thm.evaluate_terms(**scalars).items()}
-    trivial = trivial_bound(values)
+    trivial = trivial_bound(values, run)
     kind, reason = _judge(left, bound, trivial, confidence)
     kind, reason = _with_gaps(run, thm, kind, reason)
     ratio = left / bound if bound > 0 else Interval(math.inf, math.inf, math.inf)
@@ -198,12 +198,16 @@ def known_values(run: History, thm: Theorem) -> dict[str, Any]:
     return {name: value for name, value in values.items() if value is not None}
 
 
-def trivial_bound(values: dict[str, Any]) -> float:
-    """What every L-smooth f (with gradients bounded by B) satisfies at its start, whatever the algorithm."""
+def trivial_bound(values: dict[str, Any], run: History | None = None) -> float:
+    """What every L-smooth f (with gradients bounded by B) satisfies at its start, whatever the algorithm.
+
+    A bound B that was only estimated along the run is the run's own measurement, and not counted.
+    """
     known = [math.inf]
     if "L" in values and "f0_gap" in values:
         known.append(2 * values["L"] * float(np.mean(values["f0_gap"])))
-    if "B" in values and math.isfinite(values["B"]):
+    sure = run is None or run.constants.standing_of("B") != "estimate"
+    if sure and "B" in values and math.isfinite(values["B"]):
         known.append(values["B"] ** 2)
     return min(known)
 

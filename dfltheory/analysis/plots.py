@@ -87,7 +87,7 @@ def bound_versus_empirical(
         for thm in {t.lhs.aggregate: t for t in reversed(theorems)}.values():
             floor = min(floor, _draw_measured(ax, run, thm, confidence))
         silent = [thm.variant for thm in theorems if not _draw_bound(ax, run, thm)]
-        trivial = trivial_bound(known_values(run, theorems[0]))
+        trivial = trivial_bound(known_values(run, theorems[0]), run)
         if np.isfinite(trivial):
             ax.axhline(trivial, color="0.55", linewidth=0.8, linestyle=(0, (1, 1)), label=_TRIVIAL)
         if silent:

@@ -207,6 +207,8 @@ def test_trivial_bound():
     assert trivial_bound({"L": 2.0, "f0_gap": 3.0}) == 12.0
     assert trivial_bound({"L": 2.0, "f0_gap": 3.0, "B": 2.0}) == 4.0
     assert trivial_bound({"B": float("inf")}) == float("inf")
+    guess = ProblemConstants(L=1.0, B=2.0, standing={"B": "estimate"})
+    assert trivial_bound({"L": 2.0, "f0_gap": 3.0, "B": 2.0}, run_with(noisy(1e-3), constants=guess)) == 12.0
 
 
 def test_the_dictionary_is_json_and_says_the_same():
