@@ -1,8 +1,8 @@
 r"""Limits and long horizons in closed form.
 
-Where the round map has the same law in every round, the mean mu and the second moment S = E ss'
-of the state follow one affine map together. Its fixed point is the stationary law; a sum over 10^9 rounds takes 30
-squarings.
+Where the round map has the same law in every round, the mean mu and the second moment S = E ss' of the
+state follow one affine map together. Its fixed point is the stationary law, and a sum over 10^9 rounds takes
+30 squarings.
 """
 
 from __future__ import annotations

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from dfltheory.errors import InputError
@@ -45,9 +44,7 @@ class RandomMixing:
 
 def dense(W: Any) -> Array:
     """A matrix of any kind as a dense float array."""
-    if sp.issparse(W):
-        return np.asarray(sp.csr_array(W).toarray(), dtype=float)
-    return np.asarray(W, dtype=float)
+    return np.asarray(W.toarray() if hasattr(W, "toarray") else W, dtype=float)
 
 
 def sequence_for(algorithm: Any, m: int, topology: Any) -> Any:
