@@ -1,0 +1,346 @@
+"""More figures: matplotlib Axes in, Axes out; told apart by dashes and markers as well as by colours.
+
+They share the look of :mod:`dfltheory.analysis.plots`, whose ``save`` writes them as PNG and PDF.
+
+>>> ax = consensus({"ring": run_ring, "complete": run_complete})        # doctest: +SKIP
+>>> plots.save(ax.figure, "figures", "consensus")                       # doctest: +SKIP
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import cycle
+from numbers import Number
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dfltheory.analysis.compare import known_values, rounds_of
+from dfltheory.analysis.plots import running_left_hand_side, style
+from dfltheory.analysis.statistics import half_widths
+from dfltheory.errors import InputError, UnknownNameError
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+    from dfltheory.bounds.theorem import Theorem
+    from dfltheory.training.history import History
+
+Labelled = Mapping[str, "History"]
+"""Runs by the label that the legend gives them."""
+
+# Okabe and Ito's colours, from dark to light; dashes and markers differ too, for prints in grey.
+_COLOURS = ("#000000", "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00")
+_DASHES = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1, 1, 1)), (0, (1, 1)))
+_MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+
+MEASURES = {
+    "grad_norm_sq": r"$\mathrm{E}\,\|\nabla f(\bar x^t)\|^2$",
+    "grad_norm_sq_w": r"$\mathrm{E}\,\|\nabla f(w^t)\|^2$",
+    "consensus": r"$\mathrm{E}\,\frac{1}{m}\sum_i\|x_i^t-\bar x^t\|^2$",
+    "loss": r"$\mathrm{E}\,f(\bar x^t)$",
+    "accuracy": "test accuracy of the mean model",
+    "client_accuracy": "test accuracy of the clients",
+}
+"""How the axes name what is measured."""
+
+
+def looks() -> Iterator[dict[str, Any]]:
+    """Endless line styles: colour, dashes and marker all differ from one to the next."""
+    for colour, dashes, marker in zip(cycle(_COLOURS), cycle(_DASHES), cycle(_MARKERS)):
+        yield {"color": colour, "linestyle": dashes, "marker": marker, "markersize": 3.5}
+
+
+def comparison(
+    runs: Labelled,
+    measure: str = "grad_norm_sq",
+    ax: Axes | None = None,
+    *,
+    confidence: float = 0.95,
+    legend: bool = True,
+) -> Axes:
+    """One measure of several runs over the rounds, each with its confidence band over seeds.
+
+    With topologies as labels this is the papers' comparison of topologies; lambda is told where it is known.
+    A run of one seed has no band.  Both axes are logarithmic, but for accuracies.
+    """
+    _check_runs(runs)
+    for label, run in runs.items():
+        if measure not in run.measures():
+            raise UnknownNameError(f"measure of the run {label}", measure, set(run.measures()))
+    share = "accuracy" in measure
+    with style():
+        ax = _axes(ax)
+        for k, ((label, run), look) in enumerate(zip(runs.items(), looks())):
+            rounds, mean, low, high = band(run, measure, confidence)
+            ax.fill_between(rounds, low, high, color=look["color"], alpha=0.15, linewidth=0)
+            unseen = not share and not np.any(mean > 0)
+            name = _with_lambda(label, run) + (": zero" if unseen else "")
+            ax.plot(rounds, mean, label=name, markevery=_every(rounds, k), **look)
+        ax.set(xlabel="round $t$", ylabel=MEASURES.get(measure, measure.replace("_", " ")))
+        if not share:
+            ax.set(xscale="log", yscale="log")
+        if legend:
+            _legend(ax)
+    return ax
+
+
+def consensus(
+    runs: Labelled, ax: Axes | None = None, *, confidence: float = 0.95, legend: bool = True
+) -> Axes:
+    """How far the clients are from their mean: (1/m) sum_i ||x_i^t - xbar^t||^2 over the rounds."""
+    return comparison(runs, "consensus", ax, confidence=confidence, legend=legend)
+
+
+def tightness(
+    run: History,
+    theorems: Sequence[Theorem],
+    ax: Axes | None = None,
+    *,
+    confidence: float = 0.95,
+    legend: bool = True,
+) -> Axes:
+    """Measured / bound at each horizon T, with its band: 1 is sharp, above 1 the bound is violated.
+
+    The step size is held fixed.  Horizons at which a condition fails are left out, and a variant that never
+    applies is named so in the legend.
+    """
+    with style():
+        ax = _axes(ax)
+        for k, (thm, look) in enumerate(zip(theorems, looks())):
+            horizons, estimate, low, high = _running(run, thm, confidence)
+            bound = np.asarray(evaluate_over(run, thm, horizons), dtype=float)
+            if not np.isfinite(bound).any():
+                ax.plot([], [], label=f"{thm.variant}: not applicable", **look)
+                continue
+            ax.fill_between(horizons, low / bound, high / bound, color=look["color"], alpha=0.15, linewidth=0)
+            ax.plot(horizons, estimate / bound, label=thm.variant, markevery=_every(horizons, k), **look)
+        _mark_one(ax)
+        ax.set(xscale="log", yscale="log", xlabel="horizon $T$ (rounds)", ylabel="measured / bound")
+        if legend:
+            _legend(ax)
+    return ax
+
+
+def terms(run: History, theorem: Theorem, ax: Axes | None = None, *, legend: bool = True) -> Axes:
+    """The named terms of a bound and their sum over the horizon T: which of them rules where.
+
+    Drawn at the run's constants and step size, below what was measured.
+    """
+    with style():
+        ax = _axes(ax)
+        horizons, estimate, low, high = _running(run, theorem, 0.95)
+        ax.fill_between(horizons, low, high, color="0.5", alpha=0.3, linewidth=0)
+        ax.plot(horizons, estimate, color="0.5", linewidth=2.0, label="measured")
+        parts = evaluate_over(run, theorem, horizons, by_term=True)
+        total = np.sum(list(parts.values()), axis=0)
+        for k, ((name, values), look) in enumerate(zip({"bound": total, **parts}.items(), looks())):
+            if np.any(values > 0) or name == "bound":
+                ax.plot(horizons, values, label=name, markevery=_every(horizons, k), **look)
+        if not np.isfinite(total).any():
+            ax.set_title(f"{theorem.variant}: not applicable at this step size", fontsize=7)
+        ax.set(xscale="log", yscale="log", xlabel="horizon $T$ (rounds)", ylabel="terms of the bound")
+        if legend:
+            _legend(ax)
+    return ax
+
+
+def ratios(
+    frame: pd.DataFrame,
+    x: str,
+    ax: Axes | None = None,
+    *,
+    by: str = "variant",
+    legend: bool = True,
+) -> Axes:
+    """Measured / bound of a sweep's verdicts over one of its fields, with intervals; a line for each ``by``.
+
+    ``frame`` is a sweep's tidy table, ``x`` one of its columns, as ``run.rounds``.  Each point has its cell's
+    own step size, so that with a schedule this is how tightness moves with T under it.  Numbers make a
+    logarithmic axis, names a row of places.
+    """
+    for name in (x, by, "ratio"):
+        if name not in frame.columns:
+            raise UnknownNameError("column of the table", name, set(map(str, frame.columns)))
+    judged = frame[np.isfinite(frame["ratio"].astype(float))]
+    if judged.empty:
+        raise InputError("no verdict of this table has a ratio: the theorem was not applicable anywhere")
+    numeric = all(isinstance(value, Number) for value in judged[x])
+    places = list(dict.fromkeys(judged[x]))
+    with style():
+        ax = _axes(ax)
+        groups, floor = list(judged.groupby(by, sort=False)), 1.0
+        for k, ((label, rows), look) in enumerate(zip(groups, looks())):
+            shift = k - (len(groups) - 1) / 2  # neighbours must not hide each other
+            if numeric:
+                rows = rows.sort_values(x)
+                at = rows[x].to_numpy(float) * 1.03**shift
+            else:
+                at = np.array([places.index(value) + 0.12 * shift for value in rows[x]])
+                look["linestyle"] = "none"
+            mean, low, high = (rows[n].to_numpy(float) for n in ("ratio", "ratio_low", "ratio_high"))
+            # a limit of zero is beyond every logarithmic axis: its bar leaves through the lower edge
+            bars = mean - np.maximum(low, 1e-9 * mean), np.where(np.isfinite(high), high, mean) - mean
+            ax.errorbar(at, mean, yerr=bars, label=str(label), capsize=2, elinewidth=0.8, **look)
+            floor = min(floor, *np.where(low > 0, np.minimum(low, mean), mean / 4))
+        _mark_one(ax)
+        ax.set(yscale="log", ylabel="measured / bound", xlabel=x)
+        ax.set_ylim(bottom=floor / 1.5 if floor > 0 else None)
+        if numeric:
+            ax.set_xscale("log")
+        else:
+            ax.set_xticks(range(len(places)), [str(p) for p in places])
+        if legend:
+            _legend(ax)
+    return ax
+
+
+def rate(
+    x: Sequence[float] | NDArray[np.float64],
+    y: Sequence[float] | NDArray[np.float64],
+    ax: Axes | None = None,
+    *,
+    interval: tuple[Sequence[float] | NDArray[np.float64], Sequence[float] | NDArray[np.float64]]
+    | None = None,
+    fitted: tuple[float, float] | None = None,
+    exponent_ci: tuple[float, float] | None = None,
+    predicted: float | None = None,
+    xlabel: str = "$T$",
+    ylabel: str = "measured",
+) -> Axes:
+    """Points on logarithmic axes, the fitted power law through them, and the predicted slope beside it.
+
+    Parameters
+    ----------
+    x, y : the points, positive;  ``interval``: lower and upper limits of y
+    fitted : (exponent, factor) of y = factor x^exponent;  ``exponent_ci``: the exponent's interval
+    predicted : the exponent that a corollary claims; its line leaves from the first point
+    """
+    at, value = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
+    if at.shape != value.shape or at.ndim != 1 or at.size < 2:
+        raise InputError(f"x {at.shape} and y {value.shape} must be two lists of equal length >= 2")
+    if not (np.all(at > 0) and np.all(value > 0)):
+        raise InputError("a power law is drawn on logarithmic axes: every x and y must be above 0")
+    with style():
+        ax = _axes(ax)
+        bars = (
+            None
+            if interval is None
+            else np.abs([value - np.asarray(interval[0]), np.asarray(interval[1]) - value])
+        )
+        ax.errorbar(
+            at,
+            value,
+            yerr=bars,
+            fmt="o",
+            color="black",
+            markersize=4,
+            capsize=2,
+            elinewidth=0.8,
+            label="measured",
+        )
+        line = np.geomspace(at.min(), at.max(), 50)
+        if fitted is not None:
+            exponent, factor = fitted
+            told = "" if exponent_ci is None else f" [{exponent_ci[0]:.2f}, {exponent_ci[1]:.2f}]"
+            label = f"fit, slope {exponent:.2f}{told}"
+            ax.plot(line, factor * line**exponent, color="#0072B2", linestyle="-", label=label)
+        if predicted is not None:
+            first = int(np.argmin(at))
+            slope = value[first] * (line / at[first]) ** predicted
+            ax.plot(line, slope, color="#D55E00", linestyle="--", label=f"predicted, slope {predicted:g}")
+        ax.set(xscale="log", yscale="log", xlabel=xlabel, ylabel=ylabel)
+        _legend(ax)
+    return ax
+
+
+# -- the numbers behind them ---------------------------------------------------------------------------
+
+
+def band(
+    run: History, measure: str, confidence: float = 0.95
+) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Measured rounds, mean over seeds, and Student's limits at each round; equal where there is one seed."""
+    samples = run.measures()[measure]
+    mean = samples.mean(axis=0)
+    half = half_widths(samples, (1 - confidence) / 2) if samples.shape[0] > 1 else np.zeros_like(mean)
+    return run.rounds_measured, mean, np.maximum(mean - half, 0.0), mean + half
+
+
+def evaluate_over(run: History, theorem: Theorem, horizons: NDArray[np.int64], by_term: bool = False) -> Any:
+    """The bound (or its terms by name) at the run's values and each horizon T; nan where not applicable."""
+    values = known_values(run, theorem)
+    if any(name not in values for name in theorem.needs):
+        nothing = np.full(horizons.shape, np.nan)
+        return dict.fromkeys(theorem.parts, nothing) if by_term else nothing
+    given = {name: float(np.mean(values[name])) for name in theorem.needs if name != "T"}
+    given |= {name: int(values[name]) for name in ("m", "K", "Q") if name in given}
+    if by_term:
+        found = theorem.evaluate_terms(**given, T=horizons, where="nan")
+        return {name: np.asarray(v, dtype=float) * np.ones(horizons.shape) for name, v in found.items()}
+    return np.asarray(theorem.evaluate(**given, T=horizons, where="nan"), dtype=float) * np.ones(
+        horizons.shape
+    )
+
+
+def _running(run: History, theorem: Theorem, confidence: float) -> Any:
+    horizons = rounds_of(run, theorem)[0] + 1 - theorem.lhs.rounds(run.rounds).start
+    return (horizons, *running_left_hand_side(run, theorem, confidence))
+
+
+def _axes(ax: Axes | None) -> Axes:
+    import matplotlib.pyplot as plt
+
+    return ax if ax is not None else plt.figure(figsize=(3.4, 2.5), layout="constrained").gca()
+
+
+def _every(x: NDArray[Any], k: int) -> list[int]:
+    """Where line k wears its markers: evenly on a logarithmic axis, and not where its neighbours do."""
+    n = len(x)
+    wanted = np.geomspace(1, n, 9) * 1.25 ** (k % 4) if n > 20 else np.arange(1, n + 1)
+    return sorted({int(i) - 1 for i in wanted if i <= n})
+
+
+def _legend(ax: Axes) -> None:
+    """Above the axes: inside it would hide curves."""
+    many = len(ax.get_legend_handles_labels()[1]) > 4
+    ax.legend(
+        loc="lower center",
+        bbox_to_anchor=(0.5, 1.0),
+        ncols=3 if many else 2,
+        handlelength=3.2,
+        columnspacing=1.2,
+    )
+
+
+def _mark_one(ax: Axes) -> None:
+    ax.axhline(1.0, color="0.4", linewidth=0.8)
+    above = {"xycoords": ("axes fraction", "data"), "textcoords": "offset points", "ha": "right"}
+    ax.annotate("violated above", (1, 1), (-2, 2), fontsize=6, color="0.4", **above)
+
+
+def _with_lambda(label: str, run: History) -> str:
+    lam = run.network.lam
+    return label if lam is None else rf"{label} ($\lambda$ = {lam:.3f})"
+
+
+def _check_runs(runs: Labelled) -> None:
+    if not runs:
+        raise InputError("there is no run to draw: give a dictionary label -> History")
+
+
+__all__ = [
+    "MEASURES",
+    "Labelled",
+    "band",
+    "comparison",
+    "consensus",
+    "evaluate_over",
+    "looks",
+    "rate",
+    "ratios",
+    "terms",
+    "tightness",
+]

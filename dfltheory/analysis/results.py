@@ -1,0 +1,299 @@
+"""Results that load back: verdicts from JSON, histories from safetensors, and the tidy table of a sweep.
+
+A sweep's folder holds ``sweep.json`` (which cells there are), ``cells/KEY.json`` and
+``cells/KEY.safetensors`` (what each cell found; KEY is the hash of its configuration), ``results.parquet``
+(a row for each cell and variant) and ``history.parquet`` (a row for each cell, seed, round and measure).
+
+>>> results = load_results("results/topologies")        # doctest: +SKIP
+>>> results.frame[["topology.name", "variant", "kind", "ratio"]]
+>>> results.cells[0].history.grad_norm_sq, results.cells[0].verdicts
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dfltheory.analysis.compare import Verdict
+from dfltheory.analysis.statistics import Interval
+from dfltheory.errors import DataError, InputError
+from dfltheory.files import replacing
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from dfltheory.analysis.figures import Labelled
+    from dfltheory.training.history import History
+
+MANIFEST, TABLE, HISTORY, CELLS = "sweep.json", "results.parquet", "history.parquet", "cells"
+"""The names of the files in a sweep's folder, and of the folder of its cells."""
+
+_TEXT = ("kind", "key", "variant", "reason")
+_NUMBERS = ("bound", "ratio", "trivial", "confidence")
+_COUNTS = ("seeds", "rounds")
+
+
+# -- verdicts ----------------------------------------------------------------------------------------
+
+
+def verdict_from_dict(document: Mapping[str, Any], run: History | None = None) -> Verdict:
+    """The verdict that ``Verdict.to_dict`` wrote: equal to it, but for the run.
+
+    With ``run`` the verdict can plot again.
+
+    Raises
+    ------
+    DataError
+        A field is missing, or a number is none.
+    """
+    from dfltheory import bounds
+
+    try:
+        values: dict[str, Any] = {name: str(document[name]) for name in _TEXT}
+        values |= {name: _number(document[name]) for name in _NUMBERS}
+        values |= {name: int(document[name]) for name in _COUNTS}
+        low, high = (_number(end) for end in document["ratio_ci"])
+        values["ratio_ci"] = (low, high)
+        values["measured"] = Interval(_number(document["measured"]), *map(_number, document["measured_ci"]))
+        values["terms"] = {str(name): _number(value) for name, value in document["terms"].items()}
+        values |= {name: tuple(map(str, document[name])) for name in ("conditions", "estimated")}
+    except (KeyError, TypeError, ValueError) as error:
+        raise DataError(f"this is no verdict: {type(error).__name__}: {error}") from error
+    if run is not None:
+        values |= {"_run": run, "_theorem": bounds.get(values["key"], values["variant"])}
+    return Verdict(**values)
+
+
+def load_verdicts(path: str | Path) -> list[Verdict]:
+    """The verdicts of a ``verdicts.json``, as ``dfltheory validate --out`` writes it."""
+    document = _read_json(Path(path))
+    if not isinstance(document, list):
+        raise DataError(f"{path} holds no list of verdicts")
+    return [verdict_from_dict(item) for item in document]
+
+
+def _number(value: Any) -> float:
+    # one nan for all: then a verdict that is read back equals the one that was written
+    number = float(value)
+    return math.nan if math.isnan(number) else number
+
+
+def _read_json(path: Path) -> Any:
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise InputError(f"{path} does not exist") from None
+    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+        raise DataError(f"{path} cannot be read: {error}") from error
+
+
+# -- the results of a sweep --------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class CellResult:
+    """What one cell found. ``status``: ``done``, ``failed`` (see ``error``) or ``missing`` (not finished)."""
+
+    key: str
+    settings: Mapping[str, Any]
+    folder: Path
+    record: Mapping[str, Any]
+
+    @property
+    def status(self) -> str:
+        return self.record.get("status", "missing")
+
+    @property
+    def configuration(self) -> Mapping[str, Any]:
+        """The full configuration, whose hash is ``key``."""
+        return self.record["configuration"]
+
+    @property
+    def error(self) -> str | None:
+        """Why the cell failed, in one line."""
+        error = self.record.get("error")
+        return None if error is None else f"{error['type']}: {error['message']}"
+
+    @cached_property
+    def history(self) -> History:
+        """The run. Final models are empty (seeds, m, 0) unless ``run.keep_models`` was set."""
+        from dfltheory.training.history import History
+
+        if self.status != "done":
+            raise InputError(f"cell {self.key} is {self.status}: it has no history")
+        return History.load(self.folder / CELLS / f"{self.key}.safetensors")
+
+    @property
+    def verdicts(self) -> tuple[Verdict, ...]:
+        """What the run says of each variant."""
+        return tuple(verdict_from_dict(d, self.history) for d in self.record.get("verdicts", ()))
+
+
+@dataclass(frozen=True)
+class Results:
+    """A sweep's folder, read back."""
+
+    folder: Path
+    title: str
+    cells: tuple[CellResult, ...]
+
+    @cached_property
+    def frame(self) -> pd.DataFrame:
+        """The tidy table: a row for each cell and variant (one row where there is no theorem)."""
+        return frame_of(self.cells)
+
+    def where(self, **settings: Any) -> list[CellResult]:
+        """The finished cells with these settings, ``__`` for the dot: ``where(topology__name="ring")``."""
+        wanted = {name.replace("__", "."): value for name, value in settings.items()}
+        known = {name for cell in self.cells for name in cell.settings}
+        for name in wanted:
+            if name not in known:
+                from dfltheory.errors import UnknownNameError
+
+                raise UnknownNameError("swept field", name, known)
+        done = (cell for cell in self.cells if cell.status == "done")
+        return [cell for cell in done if all(cell.settings.get(n) == v for n, v in wanted.items())]
+
+    def runs(self, cells: Sequence[CellResult] | None = None) -> Labelled:
+        """Label -> History of finished cells, for the figures that compare runs."""
+        from dfltheory.analysis.config.plan import short
+
+        chosen = [cell for cell in self.cells if cell.status == "done"] if cells is None else cells
+        varying = (
+            [n for n in chosen[0].settings if len({repr(c.settings[n]) for c in chosen}) > 1]
+            if chosen
+            else []
+        )
+        labels = [", ".join(short(c.settings[n]) for n in varying) or c.key for c in chosen]
+        return {label: cell.history for label, cell in zip(labels, chosen, strict=True)}
+
+
+def load_results(folder: str | Path) -> Results:
+    """Read a sweep's folder, finished or not: cells that have not finished are ``missing``."""
+    root = Path(folder)
+    if not (root / MANIFEST).is_file():
+        raise InputError(f"{folder} holds no {MANIFEST}: give a folder that `dfltheory sweep --out` wrote")
+    manifest = _read_json(root / MANIFEST)
+    cells = tuple(
+        CellResult(item["key"], item["settings"], root, read_record(root, item["key"]) or {})
+        for item in manifest["cells"]
+    )
+    return Results(root, manifest["title"], cells)
+
+
+def read_record(folder: Path, key: str) -> dict[str, Any] | None:
+    """The record of a cell, or None where it has not finished: no record, an unreadable one, no history."""
+    path = folder / CELLS / f"{key}.json"
+    try:
+        record = json.loads(path.read_text(encoding="utf-8"))
+    except (FileNotFoundError, json.JSONDecodeError, UnicodeDecodeError):
+        return None
+    if record.get("status") == "done" and not path.with_suffix(".safetensors").is_file():
+        return None
+    return record
+
+
+# -- tidy tables -------------------------------------------------------------------------------------
+
+
+def frame_of(cells: Sequence[CellResult]) -> pd.DataFrame:
+    """A row for each cell and variant: the configuration by dotted field, then what was found."""
+    import pandas as pd
+
+    table = pd.DataFrame([row for cell in cells for row in _rows(cell)])
+    for name in table.columns:
+        if table[name].dtype == object:
+            table[name] = _one_type(table[name])
+    return table
+
+
+def _rows(cell: CellResult) -> Iterator[dict[str, Any]]:
+    record = cell.record
+    row: dict[str, Any] = {"hash": cell.key, "status": cell.status, "error": cell.error}
+    row |= dict(_leaves(record.get("configuration", {})))
+    row |= cell.settings if cell.status == "missing" else {}
+    for group in ("algorithm", "constant", "standing", "network", "final", "final_std", "version"):
+        row |= {f"{group}.{name}": _finite(value) for name, value in record.get(group, {}).items()}
+    row |= {name: record.get(name) for name in ("diverged_at", "seconds")}
+    for verdict in record.get("verdicts", ()) or ({},):
+        yield row | _verdict_columns(verdict)
+
+
+def _verdict_columns(verdict: Mapping[str, Any]) -> dict[str, Any]:
+    if not verdict:
+        return {}
+    columns = {name: verdict[name] for name in ("variant", "kind", "reason")}
+    columns |= {name: float(verdict[name]) for name in ("ratio", "bound", "measured", "trivial")}
+    for name in ("ratio", "measured"):
+        columns[f"{name}_low"], columns[f"{name}_high"] = map(float, verdict[f"{name}_ci"])
+    columns["estimated"] = ", ".join(verdict["estimated"])
+    return columns | {f"term.{name}": float(value) for name, value in verdict["terms"].items()}
+
+
+def _leaves(document: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
+    for key, value in document.items():
+        name = f"{above}.{key}" if above else key
+        if isinstance(value, dict):
+            yield from _leaves(value, name)
+        else:
+            yield name, json.dumps(value) if isinstance(value, list) else _finite(value)
+
+
+def _finite(value: Any) -> Any:
+    """JSON's words for infinity and nan, back as numbers."""
+    return float(value) if value in ("Infinity", "-Infinity", "NaN") else value
+
+
+def _one_type(column: pd.Series) -> pd.Series:
+    """Parquet wants one type a column: where a field takes numbers here and text there, all become text."""
+    present = column[column.notna()]
+    kinds = {type(value) for value in present}
+    if kinds and kinds <= {int, float}:
+        return column.astype(float)
+    if len(kinds) <= 1:
+        return column
+    text = present.map(lambda value: value if isinstance(value, str) else json.dumps(value))
+    return text.reindex(column.index)
+
+
+def write_tables(results: Results) -> None:
+    """Assemble ``results.parquet`` and ``history.parquet`` from the finished cells, each atomically."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    with replacing(results.folder / TABLE) as temporary:
+        results.frame.to_parquet(temporary, index=False)
+    text = pa.dictionary(pa.int32(), pa.string())
+    schema = pa.schema(
+        [
+            ("hash", text),
+            ("seed", pa.int64()),
+            ("round", pa.int64()),
+            ("measure", text),
+            ("value", pa.float64()),
+        ]
+    )
+    # cell by cell: the table of all histories may not fit into memory
+    with replacing(results.folder / HISTORY) as temporary, pq.ParquetWriter(temporary, schema) as writer:
+        for cell in results.cells:
+            if cell.status == "done":
+                frame = cell.history.to_frame().assign(hash=cell.key)[schema.names]
+                writer.write_table(pa.Table.from_pandas(frame, schema=schema, preserve_index=False))
+                cell.__dict__.pop("history", None)
+
+
+__all__ = [
+    "CellResult",
+    "Results",
+    "frame_of",
+    "load_results",
+    "load_verdicts",
+    "read_record",
+    "verdict_from_dict",
+    "write_tables",
+]

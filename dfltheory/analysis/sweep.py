@@ -1,0 +1,238 @@
+"""Sweeps: every cell of an experiment file's grid, over local processes or a cluster, safe against kills.
+
+The parent is the only writer. A finished cell is one record and one history, each written atomically, the
+record last; a cell without a record has not happened. So a sweep that is killed anywhere goes on where it
+was: finished cells are neither lost nor repeated. What a cell computes depends on its configuration alone,
+so that an interrupted sweep ends with the numbers of an uninterrupted one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from dfltheory.analysis.config import Experiment, Plan
+from dfltheory.analysis.config.build import configuration_hash
+from dfltheory.analysis.results import (
+    CELLS,
+    HISTORY,
+    MANIFEST,
+    TABLE,
+    Results,
+    load_results,
+    read_record,
+    write_tables,
+)
+from dfltheory.analysis.sweep_cell import Found, run_cell
+from dfltheory.errors import DFLTheoryError, InputError
+from dfltheory.files import replacing, write_json
+
+Job = tuple[str, Experiment]
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """What a call of :func:`sweep` did."""
+
+    results: Results
+    ran: int
+    """Cells that this call ran, failed ones included."""
+    kept: int
+    """Cells that earlier calls had finished."""
+
+    def count(self, status: str) -> int:
+        """How many cells are ``done``, ``failed`` or ``missing``."""
+        return sum(cell.status == status for cell in self.results.cells)
+
+
+class ClusterError(DFLTheoryError):
+    """A cluster or a worker process cannot be used."""
+
+
+def sweep(
+    plan: Plan,
+    out: str | Path,
+    *,
+    jobs: int | None = None,
+    cluster: str | None = None,
+    retry_failed: bool = False,
+    progress: bool = False,
+) -> Sweep:
+    """Run the cells of ``plan`` that ``out`` does not hold yet, then assemble the tables there.
+
+    Parameters
+    ----------
+    plan : what :func:`dfltheory.analysis.config.load_plan` read
+    out : folder of the results (see :mod:`dfltheory.analysis.results`); made where there is none
+    jobs : local processes, one thread each; ``None``: one for each core
+    cluster : address of a dask scheduler, as in tcp://10.0.0.1:8786, in place of local processes
+    retry_failed : run failed cells again (they are kept with their errors otherwise)
+    progress : show a bar on stderr
+
+    Raises
+    ------
+    InputError
+        jobs < 1, two cells of the same configuration, or another sweep is writing into ``out``.
+    ClusterError
+        No scheduler answers, ``distributed`` is not installed, or a worker process died.
+    """
+    if jobs is not None and jobs < 1:
+        raise InputError(f"jobs = {jobs} must be an integer >= 1")
+    work = _keyed(plan)
+    folder = Path(out)
+    (folder / CELLS).mkdir(parents=True, exist_ok=True)
+    with _alone(folder):
+        _remove_leftovers(folder)
+        write_json(folder / MANIFEST, _manifest(plan, work))
+        waiting = [job for job in work if _to_do(read_record(folder, job[0]), retry_failed)]
+        with _bar(len(work), len(work) - len(waiting), progress) as advance:
+            for key, record, history in _found(waiting, jobs, cluster):
+                _store(folder, key, record, history)
+                advance(record)
+        results = load_results(folder)
+        write_tables(results)
+    return Sweep(results, ran=len(waiting), kept=len(work) - len(waiting))
+
+
+def _keyed(plan: Plan) -> list[Job]:
+    """Every cell with its key, the hash of its full configuration."""
+    work: dict[str, Experiment] = {}
+    for cell in plan.cells:
+        key = configuration_hash(cell.document())
+        if key in work:
+            raise InputError(
+                f"{plan.source}: two cells are the same experiment: {work[key].label}, and {cell.label}"
+            )
+        work[key] = cell
+    return list(work.items())
+
+
+def _manifest(plan: Plan, work: Sequence[Job]) -> dict[str, Any]:
+    return {
+        "title": plan.title,
+        "source": Path(plan.source).name,
+        "axes": [list(axis.fields) for axis in plan.axes],
+        "cells": [{"key": key, "settings": dict(cell.settings)} for key, cell in work],
+    }
+
+
+def _to_do(record: dict[str, Any] | None, retry_failed: bool) -> bool:
+    return record is None or (retry_failed and record["status"] == "failed")
+
+
+def _store(folder: Path, key: str, record: dict[str, Any], history: bytes | None) -> None:
+    """The history first: a record says that its cell is complete."""
+    path = folder / CELLS / key
+    if history is not None:
+        with replacing(path.with_suffix(".safetensors")) as temporary:
+            temporary.write_bytes(history)
+    write_json(path.with_suffix(".json"), record)
+
+
+# -- where cells run ---------------------------------------------------------------------------------
+
+
+def _found(work: Sequence[Job], jobs: int | None, cluster: str | None) -> Iterator[Found]:
+    if not work:
+        return iter(())
+    if cluster is not None:
+        return _on_cluster(work, cluster)
+    processes = min(jobs or os.cpu_count() or 1, len(work))
+    return _on_processes(work, processes) if processes > 1 else (run_cell(*job) for job in work)
+
+
+def _on_processes(work: Sequence[Job], processes: int) -> Iterator[Found]:
+    import joblib
+    from joblib.externals.loky.process_executor import TerminatedWorkerError
+
+    with joblib.parallel_config(backend="loky", inner_max_num_threads=1):
+        pool = joblib.Parallel(n_jobs=processes, return_as="generator_unordered")
+        found: Any = pool(joblib.delayed(run_cell)(*job) for job in work)
+        try:
+            yield from found
+        except TerminatedWorkerError as died:
+            raise ClusterError(
+                "a worker process died (out of memory?): finished cells are kept; run again with fewer --jobs"
+            ) from died
+
+
+def _on_cluster(work: Sequence[Job], address: str) -> Iterator[Found]:
+    try:
+        from distributed import Client, as_completed
+    except ImportError:
+        raise ClusterError("--cluster needs dask.distributed: pip install 'dfltheory[cluster]'") from None
+    try:
+        client = Client(address, timeout=10, set_as_default=False)
+    except (OSError, ValueError) as error:
+        raise ClusterError(
+            f"no dask scheduler at {address} ({type(error).__name__}): start one with `dask scheduler`"
+        ) from None
+    with client:
+        # pure=False: a cell that is retried must not be answered from the scheduler's memory
+        futures = {client.submit(run_cell, key, cell, pure=False): (key, cell) for key, cell in work}
+        for future in as_completed(list(futures)):
+            error = future.exception()
+            yield future.result() if error is None else _lost(*futures[future], error)
+            future.release()
+
+
+def _lost(key: str, cell: Experiment, error: Any) -> Found:
+    """A cell whose worker died, or could not even start: kept as failed, so that the others go on."""
+    told = {"type": type(error).__name__, "message": " ".join(str(error).split()), "traceback": ""}
+    record = {"key": key, "settings": dict(cell.settings), "configuration": cell.document()}
+    return key, record | {"status": "failed", "error": told}, None
+
+
+# -- the folder, the bar -----------------------------------------------------------------------------
+
+
+@contextlib.contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Hold the folder's lock; the system lets go of it when the process ends, however it ends."""
+    try:
+        import fcntl
+    except ImportError:  # no such locks on this system
+        yield
+        return
+    with open(folder / ".lock", "a") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise InputError(
+                f"another sweep is writing into {folder}: wait for it, or give another --out"
+            ) from None
+        yield
+
+
+def _remove_leftovers(folder: Path) -> None:
+    """Remove half-written files of a sweep that was killed; we hold the lock, so no one is writing them."""
+    for whole in (folder / MANIFEST, folder / TABLE, folder / HISTORY, folder / CELLS / "*"):
+        for half in whole.parent.glob(f".{whole.stem}-*{whole.suffix}"):
+            half.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def _bar(total: int, done: int, shown: bool) -> Iterator[Any]:
+    """Called with each record: the bar moves on and counts the failures."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (MofNCompleteColumn(), BarColumn(), TimeRemainingColumn(), TextColumn("{task.description}"))
+    failures = 0
+    with Progress(*columns, console=Console(stderr=True), disable=not shown) as bar:
+        task = bar.add_task("", total=total, completed=done)
+
+        def advance(record: dict[str, Any]) -> None:
+            nonlocal failures
+            failures += record["status"] == "failed"
+            told = ", ".join(f"{n.split('.')[-1]} {v}" for n, v in record["settings"].items())
+            bar.update(task, advance=1, description=f"{told}{f'  ({failures} failed)' if failures else ''}")
+
+        yield advance
+
+
+__all__ = ["ClusterError", "Sweep", "sweep"]

@@ -1,0 +1,91 @@
+"""One cell of a sweep: runs anywhere, tells in plain data what it found, and raises nothing."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import tempfile
+import time
+import traceback
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dfltheory.analysis.config import Experiment
+
+if TYPE_CHECKING:
+    from dfltheory.training.history import History
+
+Found = tuple[str, dict[str, Any], bytes | None]
+"""Key, record (JSON's types), and the history as a safetensors file (None where the cell failed)."""
+
+
+def run_cell(key: str, cell: Experiment) -> Found:
+    """Train and compare on one thread: so the numbers are the same wherever and beside whomever it runs.
+
+    An error becomes a record with ``status`` "failed", its type, message and traceback.
+    """
+    from dfltheory.analysis.experiment import installed_versions
+    from dfltheory.files import plain
+
+    record: dict[str, Any] = {
+        "key": key,
+        "settings": dict(cell.settings),
+        "configuration": cell.document(),
+        "version": installed_versions(),
+    }
+    began = time.perf_counter()
+    try:
+        with _one_thread():
+            found, data = _perform(cell)
+        record |= {"status": "done"} | found
+    except Exception as error:  # whatever it is, the other cells go on and the record tells
+        data = None
+        told = {"type": type(error).__name__, "message": " ".join(str(error).split())}
+        record |= {"status": "failed", "error": told | {"traceback": traceback.format_exc()}}
+    record["seconds"] = time.perf_counter() - began
+    return key, plain(record), data
+
+
+def _perform(cell: Experiment) -> tuple[dict[str, Any], bytes]:
+    from dfltheory.analysis.config.build import perform
+
+    run, verdicts = perform(cell, cell.build(), progress=False)
+    found = summary(run) | {"verdicts": [v.to_dict() for v in verdicts]}
+    if not cell.run.keep_models:
+        run = dataclasses.replace(run, x=run.x[..., :0])
+    with tempfile.TemporaryDirectory() as folder:
+        return found, run.save(Path(folder) / "history.safetensors").read_bytes()
+
+
+def summary(run: History) -> dict[str, Any]:
+    """What the tidy table shows of a run: constants and their standing, network, the last measures."""
+    last = {name: array[:, -1] for name, array in run.measures().items()}
+    return {
+        "algorithm": dataclasses.asdict(run.algorithm),  # as run: what a schedule filled is there too
+        "constant": run.constants.known(),
+        "standing": {name: run.constants.standing_of(name) for name in run.constants.known()},
+        "network": run.network.known(),
+        "final": {name: float(np.mean(values)) for name, values in last.items()},
+        "final_std": {
+            name: float(np.std(values, ddof=1)) for name, values in last.items() if len(values) > 1
+        },
+        "diverged_at": run.diverged_at,
+    }
+
+
+@contextlib.contextmanager
+def _one_thread() -> Iterator[None]:
+    import torch
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+__all__ = ["Found", "run_cell", "summary"]

@@ -1,0 +1,159 @@
+"""``dfltheory sweep``: run the grid of an experiment file, locally or on a cluster, safe against kills."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from dfltheory.cli.output import assignments, emit
+
+if TYPE_CHECKING:
+    from dfltheory.analysis.config import Plan
+    from dfltheory.analysis.sweep import Sweep
+
+
+def sweep(
+    file: Annotated[
+        Path | None, typer.Argument(help="The experiment file (TOML).", show_default=False)
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Folder of the results. Default: results/FILE's name.")
+    ] = None,
+    jobs: Annotated[int | None, typer.Option(help="Local processes. Default: one for each core.")] = None,
+    cluster: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS", help="A dask scheduler, as tcp://10.0.0.1:8786, in place of local processes."
+        ),
+    ] = None,
+    change: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set", metavar="FIELD=VALUE", help="In place of the file's, as run.rounds=10; repeatable."
+        ),
+    ] = None,
+    retry_failed: Annotated[bool, typer.Option("--retry-failed", help="Run failed cells again.")] = False,
+    list_cells: Annotated[
+        bool, typer.Option("--list", help="Check the file and list its cells; run nothing.")
+    ] = False,
+    fields: Annotated[
+        bool, typer.Option("--fields", help="Explain every field of experiment files.")
+    ] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="One JSON document on stdout and nothing else.")
+    ] = False,
+) -> None:
+    """Run every cell of the grid that an experiment file spans.
+
+    A sweep that was stopped or killed goes on where it was when the same command is given again: finished
+    cells are kept. Cells that fail are kept with their errors, and the others go on. Exit status 1 when a
+    cell failed or a bound is violated.
+
+    Examples:
+
+        dfltheory sweep topologies.toml --jobs 4
+
+        dfltheory sweep topologies.toml --list --set run.rounds=100
+
+        dfltheory sweep topologies.toml --out results/a --retry-failed --json
+
+        dfltheory sweep --fields
+    """
+    if fields:
+        from dfltheory.analysis.config.page import field_documents, fields_page
+
+        emit({"fields": field_documents()}, fields_page(), as_json)
+        return
+    from dfltheory.analysis.config import load_plan
+    from dfltheory.errors import InputError
+
+    if file is None:
+        raise InputError("give an experiment file, or --fields to see what one may hold")
+    plan = load_plan(file, changes=assignments(change))
+    if list_cells:
+        emit(_listing(plan), lambda: _print_cells(plan), as_json)
+        return
+    from dfltheory.analysis import sweep as sweeps
+
+    folder = out if out is not None else Path("results") / file.stem
+    done = sweeps.sweep(
+        plan, folder, jobs=jobs, cluster=cluster, retry_failed=retry_failed, progress=not as_json
+    )
+    emit(_document(done), lambda: _print(done), as_json)
+    if done.count("failed") or any(v == "violated" for v in _kinds(done)):
+        raise typer.Exit(1)
+
+
+def _listing(plan: Plan) -> dict[str, Any]:
+    from dfltheory.analysis.config.build import configuration_hash
+
+    cells = [{"hash": configuration_hash(c.document()), "settings": dict(c.settings)} for c in plan.cells]
+    return {"title": plan.title, "cells": cells}
+
+
+def _print_cells(plan: Plan) -> None:
+    for cell in _listing(plan)["cells"]:
+        settings = "  ".join(f"{name}={value}" for name, value in cell["settings"].items())
+        print(f"{cell['hash']}  {settings}")
+
+
+def _document(done: Sweep) -> dict[str, Any]:
+    cells = [
+        {
+            "hash": cell.key,
+            "settings": dict(cell.settings),
+            "status": cell.status,
+            "error": cell.error,
+            "verdicts": list(cell.record.get("verdicts", ())),
+            "final": cell.record.get("final"),
+        }
+        for cell in done.results.cells
+    ]
+    return {"folder": done.results.folder, "ran": done.ran, "kept": done.kept, "cells": cells}
+
+
+def _kinds(done: Sweep) -> list[str]:
+    return [verdict["kind"] for cell in done.results.cells for verdict in cell.record.get("verdicts", ())]
+
+
+def _print(done: Sweep) -> None:
+    """A row for each cell: its settings, its last measures, its verdicts."""
+    from rich.console import Console
+    from rich.table import Table
+
+    from dfltheory.analysis.config.plan import short
+    from dfltheory.analysis.report import MARKS, number
+
+    cells = done.results.cells
+    table = Table(title=done.results.title, title_justify="left", header_style="bold")
+    names = list(cells[0].settings)
+    variants = list(dict.fromkeys(v["variant"] for c in cells for v in c.record.get("verdicts", ())))
+    for name in [*names, "gradient norm²", "loss"]:
+        table.add_column(name)
+    for variant in variants:
+        table.add_column(f"{variant}: measured / bound")
+    for cell in cells:
+        final = cell.record.get("final", {})
+        row = [short(cell.settings[n]) for n in names]
+        row += [number(_float(final.get(n))) for n in ("grad_norm_sq", "loss")]
+        found = {v["variant"]: v for v in cell.record.get("verdicts", ())}
+        for variant in variants:
+            v = found.get(variant)
+            row.append("" if v is None else f"{MARKS[v['kind']]} {v['kind']}  {number(_float(v['ratio']))}")
+        table.add_row(*row, style="dim" if cell.status != "done" else "")
+    console = Console(highlight=False)
+    if not console.is_terminal:  # a pipe has no width of its own
+        console = Console(highlight=False, width=150)
+    console.print(table)
+    for cell in cells:
+        if cell.error:
+            told = ", ".join(f"{n} = {short(v)}" for n, v in cell.settings.items())
+            console.print(f"failed: {told}: {cell.error}", markup=False)
+    told = f"{done.ran} cells run, {done.kept} kept from before, {done.count('failed')} failed"
+    console.print(f"{told}: {done.results.folder}", markup=False)
+
+
+def _float(value: Any) -> float | None:
+    return None if value is None else float(value)
