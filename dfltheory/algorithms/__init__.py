@@ -8,6 +8,7 @@ from dfltheory.algorithms.personalized import DFedMDC, DFedSMDC
 from dfltheory.algorithms.primal_dual import DFedADMM, DFedADMMSAM
 from dfltheory.algorithms.push_sum import OSGP, SGP, DFedSGPM, DFedSGPSM
 from dfltheory.algorithms.server import Ditto, FedAvg, FedBABU, FedPer, FedRep, FedRoD, FedSAM, Local
+from dfltheory.algorithms.setups import PaperSetup, paper_methods, paper_setup
 from dfltheory.algorithms.sparse import DisPFL
 from dfltheory.errors import UnknownNameError
 
@@ -39,6 +40,10 @@ __all__ = [
     "State",
     "get",
     "perturbed",
+    # the papers' experiments
+    "PaperSetup",
+    "paper_methods",
+    "paper_setup",
     # gossip
     "DPSGD",
     "DFedAvg",

@@ -68,7 +68,8 @@ class DFedSMDC(TwoBlock):
 
         K_u times:  g = grad_u F_i(u, v; xi),  u <- u - eta_u grad_u F_i(u + rho g/||g||, v; xi), the same xi
 
-    Parameters: as DFedMDC, with ``rho`` SAM radius and ``sam`` the blocks that take SAM steps.
+    Parameters: ``eta_u, eta_v`` step sizes, ``K_u, K_v`` local steps, ``rho`` SAM radius, ``sam`` the blocks
+    that take SAM steps, ``alpha`` and ``fresh`` as in DFedMDC.
     Source: DFedMDC paper, Algorithm 1, Option II; Table 4 for -V and -UV.
     """
 

@@ -84,6 +84,7 @@ def train(
         state = algorithm.communicate(state, mix)
         if t + 1 == rounds:
             state = algorithm.finish(state, RoundOracle(task, runs, seed, rounds, rounds))
+        recorder.follow(t, state)
         due = (t + 1) % evaluate_every == 0 or t + 1 == rounds
         if due and exploded(recorder.measure(t + 1, state), first):
             diverged = t + 1

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from dfltheory.algorithms.base import Algorithm
+from dfltheory.algorithms.blocks import blocks
 from dfltheory.errors import InputError
 from dfltheory.tasks.task import Task
 
@@ -27,7 +28,9 @@ class Recorder:
 
     Always: ``grad_norm_sq``, ``consensus``, ``loss``. Where it has sense: ``accuracy`` (mean model),
     ``client_accuracy`` (mean over clients of each one's model on its own test data), ``grad_norm_sq_w``
-    (auxiliary sequence), ``grad_u_sq``, ``grad_v_sq`` and ``two_block`` (partial personalization).
+    (auxiliary sequence). For partial personalization where L_u and L_v are known: ``grad_u_sq`` =
+    ||grad_u F(ubar^t, V^t)||^2, ``grad_v_sq`` = mean_i ||grad_v F_i(u_i^t, v_i^t)||^2, ``two_block`` =
+    grad_u_sq / L_u + grad_v_sq / L_v, and ``grad_u_sq_next``, ``two_block_next`` with V^{t+1} for V^t.
     """
 
     def __init__(self, task: Task, algorithm: Algorithm, metrics: Iterable[Metric] = ()):
@@ -38,6 +41,8 @@ class Recorder:
             if name in self.metrics:
                 raise InputError(f"two metrics are called {name}: give them different names")
             self.metrics[name] = metric
+        c = task.constants
+        self._two_block = algorithm.personal and task.shared is not None and bool(c.L_u) and bool(c.L_v)
         self.rounds: list[int] = []
         self.values: dict[str, list[np.ndarray]] = {}
 
@@ -65,13 +70,46 @@ class Recorder:
             measured["client_accuracy"] = own.mean(-1)
         if (w := algorithm.auxiliary(state)) is not None:
             measured["grad_norm_sq_w"] = square(task.global_gradient(w))
+        if self._two_block:
+            measured |= self._blocks(models, mean)
         for name, metric in self.metrics.items():
             measured[name] = metric(task, models, mean)
         return measured
 
+    def _blocks(self, models: Tensor, mean: Tensor) -> dict[str, Tensor]:
+        """The two-block measures at (ubar^t, V^t); ubar is kept for V^{t+1}."""
+        u, v = blocks(self.task.shared, self.task.d)
+        self._ubar = mean[..., u]
+        body = self._body_slope(models)
+        head = square(self.task.gradient(models)[..., v]).mean(-1)
+        c = self.task.constants
+        assert c.L_u is not None
+        assert c.L_v is not None
+        both = body / c.L_u + head / c.L_v
+        return {"grad_u_sq": body, "grad_v_sq": head, "two_block": both}
+
+    def _body_slope(self, models: Tensor) -> Tensor:
+        """||grad_u F(ubar, V)||^2 for the kept ubar and the heads V of these models."""
+        u, _ = blocks(self.task.shared, self.task.d)
+        at = models.clone()
+        at[..., u] = self._ubar.unsqueeze(-2)
+        return square(self.task.gradient(at)[..., u].mean(-2))
+
+    @torch.no_grad()
+    def follow(self, t: int, state: Any) -> None:
+        """After round t + 1: what the measures of round t still need, ||grad_u F(ubar^t, V^{t+1})||^2."""
+        if self._two_block and self.rounds and self.rounds[-1] == t:
+            c = self.task.constants
+            body = _numbers(self._body_slope(self.algorithm.models(state)))
+            head = self.values["grad_v_sq"][-1]
+            self.values.setdefault("grad_u_sq_next", []).append(body)
+            self.values.setdefault("two_block_next", []).append(body / c.L_u + head / c.L_v)
+
     def arrays(self) -> dict[str, np.ndarray]:
-        """Name -> (S, len(rounds))."""
-        return {name: np.stack(values, axis=-1) for name, values in self.values.items()}
+        """Name -> (S, len(rounds)); NaN where a measure of the last round would need one round more."""
+        arrays = {name: np.stack(values, axis=-1) for name, values in self.values.items()}
+        short = {name: ((0, 0), (0, len(self.rounds) - a.shape[1])) for name, a in arrays.items()}
+        return {name: np.pad(a, short[name], constant_values=np.nan) for name, a in arrays.items()}
 
     def restore(self, rounds: Iterable[int], arrays: dict[str, np.ndarray]) -> None:
         """Go on from what :meth:`arrays` gave."""

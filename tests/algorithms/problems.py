@@ -10,6 +10,8 @@ from dfltheory.tasks.task import Task
 class Rows(Task):
     """f_i(x) = mean over rows r of client i of log(1 + exp(-a_r x)) + 0.05 |x|^2; a minibatch is some rows.
 
+    With batch=None it is all of them.
+
     Not quadratic, and its stochastic gradients differ from minibatch to minibatch in more than a constant:
     an algorithm that evaluates SAM's two gradients on two minibatches goes another way.
     """
@@ -34,6 +36,8 @@ class Rows(Task):
         return tuple(slice(a, b) for a, b in self._parts)
 
     def sample(self, generators):
+        if self.batch is None:
+            return None
         picked = torch.stack([torch.randint(self.n, (self.m, self.batch), generator=g) for g in generators])
         self.drawn.append(picked.numpy())
         return picked
@@ -71,6 +75,35 @@ class Rows(Task):
     def mean_gradient(self, x):
         """grad f at one vector, in numpy."""
         return np.mean([self.one_gradient(i, x, range(self.n)) for i in range(self.m)], axis=0)
+
+
+class Scripted:
+    """An oracle whose k-th gradient is given, whatever the point: what an update does with its gradients."""
+
+    t, horizon, active, shared = 0, 1, None, None
+
+    def __init__(self, gradients):
+        self.gradients, self.step = list(gradients), -1
+        self.blocks = (slice(0, self.gradients[0].shape[-1]),)
+
+    def sample(self):
+        self.step += 1
+        return self.step
+
+    def __call__(self, y, batch):
+        return self.gradients[batch].clone()
+
+
+def dense_mix(W):
+    """mix(z, times) for one matrix, the plain way."""
+    W = torch.as_tensor(W)
+
+    def mix(z, times=1):
+        for _ in range(times):
+            z = torch.einsum("il,sld->sid", W.to(z.dtype), z)
+        return z
+
+    return mix
 
 
 class Matrices:

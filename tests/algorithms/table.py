@@ -1,0 +1,25 @@
+"""One line for every registered algorithm: letters that the contract suite runs it with."""
+
+LETTERS = {
+    "dpsgd": {"eta": 0.2},
+    "dfedavg": {"eta": 0.2, "K": 2},
+    "dfedavgm": {"eta": 0.2, "K": 2, "alpha": 0.5, "keep_momentum": True},
+    "dfedsam": {"eta": 0.2, "K": 2, "rho": 0.3, "Q": 2},
+    "sgp": {"eta": 0.2},
+    "osgp": {"eta": 0.2, "K": 2},
+    "dfedsgpm": {"eta": 0.2, "K": 2, "alpha": 0.5},
+    "dfedsgpsm": {"eta": 0.2, "K": 2, "alpha": 0.5, "rho": 0.3},
+    "dfedadmm": {"eta": 0.2, "K": 2, "lam": 0.5},
+    "dfedadmmsam": {"eta": 0.2, "K": 2, "lam": 0.5, "rho": 0.3},
+    "dfedmdc": {"eta_u": 0.2, "eta_v": 0.3, "K_u": 2, "K_v": 1, "alpha": 0.5},
+    "dfedsmdc": {"eta_u": 0.2, "eta_v": 0.3, "K_u": 2, "K_v": 1, "rho": 0.3, "sam": "uv"},
+    "dispfl": {"eta": 0.2, "K": 2, "sparsity": 0.5},
+    "fedavg": {"eta": 0.2, "K": 2},
+    "fedsam": {"eta": 0.2, "K": 2, "rho": 0.3},
+    "local": {"eta": 0.2, "K": 2},
+    "fedper": {"eta": 0.2, "K": 2},
+    "fedrep": {"eta_u": 0.2, "eta_v": 0.3, "K_u": 2, "K_v": 1},
+    "fedbabu": {"eta": 0.2, "K": 2, "K_v": 1},
+    "fedrod": {"eta": 0.2, "K": 2},
+    "ditto": {"eta": 0.2, "K": 2, "lam": 0.5},
+}

@@ -1,0 +1,223 @@
+"""What every registered algorithm must do, whatever its family."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+import torch
+
+import dfltheory.algorithms as alg
+from dfltheory.errors import DFLTheoryError, UnknownNameError
+from dfltheory.training import train
+from dfltheory.training.oracle import RoundOracle
+from tests.algorithms.problems import Rows, dense_mix, permuted_average, ring_matrix
+from tests.algorithms.table import LETTERS
+
+NAMES = sorted(alg.ALGORITHMS)
+D = 6
+
+
+def make(name, **changes):
+    return alg.get(name)(**{**LETTERS[name], **changes})
+
+
+def problem(batch=2, dtype=torch.float64, **options):
+    return Rows(d=D, batch=batch, shared=slice(0, 4), parts=((0, 3), (3, D)), dtype=dtype, **options)
+
+
+def oracle(task, t=0, share=1.0):
+    return RoundOracle(task, range(2), 3, t, 5, share)
+
+
+def state_of(algorithm, task, rounds=2):
+    """A state from the middle of a run, with nothing symmetric left in it."""
+    generator = torch.Generator().manual_seed(8)
+    x0 = torch.randn(2, task.m, task.d, generator=generator, dtype=torch.float64).to(task.dtype)
+    state = algorithm.init(x0, oracle(task))
+    for t in range(rounds):
+        state = algorithm.communicate(
+            algorithm.local_update(state, oracle(task, t)), mix_of(algorithm, task.m)
+        )
+    return state
+
+
+def mix_of(algorithm, m):
+    if not algorithm.needs_topology:
+        return dense_mix(np.full((m, m), 1 / m))
+    return dense_mix(permuted_average(m, np.random.default_rng(2)))
+
+
+def tensors(state):
+    values = {f.name: getattr(state, f.name) for f in dataclasses.fields(state)}
+    return {k: v for k, v in values.items() if isinstance(v, torch.Tensor)}
+
+
+def test_the_table_is_complete():
+    assert set(LETTERS) == set(NAMES)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_is_documented_and_frozen(name):
+    cls = alg.get(name)
+    for f in dataclasses.fields(cls):
+        if f.name in ("decay", "weight_decay", "participation"):
+            continue
+        assert (
+            f"``{f.name}``" in cls.__doc__ or f"``{f.name}," in cls.__doc__ or f", {f.name}``" in cls.__doc__
+        )
+    assert "Source:" in cls.__doc__
+    assert cls.source
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        make(name).decay = 0.5
+    assert make(name) == make(name)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_common_stationary_point_is_fixed(name):
+    class Common(Rows):
+        """f_i = |x - b|^2 / 2 for every client."""
+
+        def gradient(self, x, batch=None):
+            return x - torch.arange(1.0, D + 1, dtype=x.dtype)
+
+        balanced_gradient = gradient
+
+    task = Common(d=D, shared=slice(0, 4))
+    algorithm = make(name, **({"sparsity": 0.0} if name == "dispfl" else {}))
+    x0 = torch.arange(1.0, D + 1, dtype=torch.float64)
+    # weights without rounding: SAM would leave a point whose gradient is only almost zero
+    exact = np.eye(5) / 2 + np.eye(5)[[1, 2, 3, 4, 0]] / 4 + np.eye(5)[[2, 4, 1, 0, 3]] / 4
+    run = train(algorithm, task, exact if algorithm.needs_topology else None, rounds=4, seeds=2, x0=x0)
+    np.testing.assert_allclose(run.x, np.broadcast_to(x0, run.x.shape), rtol=1e-13)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_names_of_clients_do_not_matter(name):
+    order = [3, 0, 4, 1, 2]
+    task, renamed = problem(batch=None), problem(batch=None)
+    renamed.rows = task.rows[order]
+    algorithm = make(name)
+    state = state_of(algorithm, task)
+    permuted = dataclasses.replace(state, **{k: v[:, order] for k, v in tensors(state).items()})
+    W = permuted_average(task.m, np.random.default_rng(2))
+    if not algorithm.needs_topology:
+        W = np.full((task.m, task.m), 1 / task.m)
+    once = algorithm.communicate(algorithm.local_update(state, oracle(task)), dense_mix(W))
+    again = algorithm.communicate(
+        algorithm.local_update(permuted, oracle(renamed)), dense_mix(W[np.ix_(order, order)])
+    )
+    for key, value in tensors(once).items():
+        torch.testing.assert_close(tensors(again)[key], value[:, order], rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_local_work_sees_no_other_client(name):
+    task, changed = problem(batch=None), problem(batch=None)
+    changed.rows = task.rows.clone()
+    changed.rows[2] = -3 * task.rows[2]
+    algorithm = make(name)
+    state = state_of(algorithm, task)
+    one, two = (algorithm.local_update(state, oracle(t)) for t in (task, changed))
+    others = [0, 1, 3, 4]
+    for key, value in tensors(one).items():
+        assert torch.equal(tensors(two)[key][:, others], value[:, others])
+    assert not torch.equal(one.z[:, 2], two.z[:, 2])
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_states_that_are_passed_in_never_change(name):
+    task = problem()
+    algorithm = make(name)
+    state = state_of(algorithm, task)
+    before = {k: v.clone() for k, v in tensors(state).items()}
+    local = algorithm.local_update(state, oracle(task))
+    middle = {k: v.clone() for k, v in tensors(local).items()}
+    after = algorithm.communicate(local, mix_of(algorithm, task.m))
+    algorithm.finish(after, oracle(task))
+    for key, value in before.items():
+        assert torch.equal(tensors(state)[key], value)
+    for key, value in middle.items():
+        assert torch.equal(tensors(local)[key], value)
+    assert not torch.equal(after.x, state.x)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_same_seed_same_bits(name):
+    algorithm = make(name)
+    topology = ring_matrix(5) if algorithm.needs_topology else None
+    one, two = (train(algorithm, problem(), topology, rounds=4, seeds=2, seed=7) for _ in range(2))
+    assert one.x.tobytes() == two.x.tobytes()
+    for measure, values in one.measures().items():
+        assert two.measures()[measure].tobytes() == values.tobytes()
+    assert not np.array_equal(one.x, train(algorithm, problem(), topology, rounds=4, seeds=2, seed=8).x)
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16])
+@pytest.mark.parametrize("name", NAMES)
+def test_keeps_its_precision(name, dtype):
+    algorithm = make(name)
+    state = state_of(algorithm, problem(dtype=dtype))
+    assert {v.dtype for v in tensors(state).values()} == {dtype}
+    assert algorithm.models(state).dtype == dtype
+    fine = state_of(algorithm, problem())
+    tolerance = {torch.float64: 1e-14, torch.float32: 1e-4, torch.bfloat16: 0.3}[dtype]
+    if dtype != torch.float64 and name == "dispfl":
+        return  # its first masks are drawn in the run's precision
+    torch.testing.assert_close(
+        algorithm.models(state).double(), algorithm.models(fine), rtol=0, atol=tolerance
+    )
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device here")
+@pytest.mark.parametrize("name", NAMES)
+def test_runs_on_a_gpu(name):
+    from dfltheory.tasks import quadratic
+
+    algorithm = make(name)
+    topology = ring_matrix(5) if algorithm.needs_topology else None
+    runs = [
+        train(algorithm, quadratic(m=5, d=4, sigma=0.0, seed=0, device=device), topology, rounds=3)
+        for device in ("cpu", "cuda")
+    ]
+    if name != "dispfl":  # whose first masks come from the device's own generator
+        np.testing.assert_allclose(runs[0].x, runs[1].x, rtol=0, atol=1e-10)
+
+
+BAD = {
+    "eta": (0.0, -1.0, float("nan"), float("inf"), "0.1", True),
+    "eta_u": (0.0, float("nan")),
+    "eta_v": (-1.0, None),
+    "lam": (0.0, -0.5, float("inf")),
+    "rho": (-0.1, float("nan"), None),
+    "alpha": (-0.1, 1.0),
+    "K": (0, -1, 1.5, True, "3"),
+    "K_u": (0, 2.0),
+    "K_v": (0, -2),
+    "Q": (0, 1.5),
+    "sparsity": (1.0, -0.1),
+    "prune": (1.5, -0.1),
+    "participation": (0.0, 1.5),
+    "decay": (0.0, 1.1),
+    "weight_decay": (-1e-4, float("nan")),
+    "sam": ("w",),
+    "order": ("adapt",),
+}
+UNCHECKED = {"keep_momentum", "fresh"}  # truth values
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_bad_hyperparameters_get_one_clear_line(name):
+    for f in dataclasses.fields(alg.get(name)):
+        if f.name in UNCHECKED:
+            continue
+        for value in BAD[f.name]:
+            with pytest.raises(DFLTheoryError, match=rf"{f.name} = .* must be") as caught:
+                make(name, **{f.name: value})
+            assert "\n" not in str(caught.value)
+
+
+def test_names_are_forgiving_and_unknown_ones_told():
+    assert alg.get("DFedADMM-SAM") is alg.DFedADMMSAM
+    assert alg.get("d_psgd") is alg.DPSGD
+    with pytest.raises(UnknownNameError, match="did you mean dfedsam"):
+        alg.get("dfedsan")

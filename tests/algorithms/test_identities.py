@@ -1,0 +1,314 @@
+"""What the theory says of the updates: invariants, closed forms, and which algorithm is a case of which."""
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+import dfltheory.algorithms as alg
+from dfltheory.training import train
+from tests.algorithms.problems import Matrices, Rows, Scripted, dense_mix, permuted_average, ring_matrix
+from tests.algorithms.table import LETTERS
+
+F64 = torch.float64
+
+
+def gradients(K, shape=(1, 4, 3), seed=0):
+    generator = torch.Generator().manual_seed(seed)
+    return [torch.randn(shape, generator=generator, dtype=F64) for _ in range(K)]
+
+
+def start(shape=(1, 4, 3)):
+    return torch.randn(shape, generator=torch.Generator().manual_seed(99), dtype=F64)
+
+
+def directed(m, seed=0):
+    P = np.eye(m) + (np.random.default_rng(seed).random((m, m)) < 0.4)
+    return P / P.sum(axis=0)
+
+
+@pytest.mark.parametrize("name", ["dfedavg", "dfedavgm", "dfedsam", "dfedadmm", "dfedadmmsam", "dpsgd"])
+def test_gossip_keeps_the_mean(name):
+    algorithm = alg.get(name)(**LETTERS[name])
+    state = algorithm.init(start(), Scripted(gradients(2)))
+    local = algorithm.local_update(state, Scripted(gradients(2)))
+    mixed = algorithm.communicate(local, dense_mix(permuted_average(4, np.random.default_rng(1))))
+    sent = local.x + local.z if name == "dpsgd" else local.z
+    torch.testing.assert_close(mixed.x.mean(1), sent.mean(1), rtol=0, atol=1e-13)
+
+
+@given(seed=st.integers(0, 10**6), rounds=st.integers(1, 12), m=st.integers(1, 7))
+def test_push_sum_weights_sum_to_m_and_stay_positive(seed, rounds, m):
+    algorithm = alg.SGP(eta=0.1)
+    state = algorithm.init(torch.ones(1, m, 2, dtype=F64), Scripted(gradients(1, (1, m, 2))))
+    for t in range(rounds):
+        local = algorithm.local_update(state, Scripted(gradients(1, (1, m, 2), seed + t)))
+        total = local.z.sum(1)
+        state = algorithm.communicate(local, dense_mix(directed(m, seed + t)))
+        torch.testing.assert_close(state.w.sum(1), torch.full((1, 1), float(m), dtype=F64))
+        assert (state.w > 0).all()
+        torch.testing.assert_close(state.x.sum(1), total)  # column sums of one: the mean of x is kept
+        torch.testing.assert_close(algorithm.models(state) * state.w, state.x)
+
+
+def test_push_sum_finds_the_minimum_on_a_directed_graph_and_plain_gossip_does_not():
+    task = Rows(batch=None)
+    P = directed(5, seed=3)
+    assert not np.allclose(P.sum(1), 1)
+    right = train(alg.SGP(eta=0.02), task, Matrices([P]), rounds=4000, evaluate_every=4000)
+    wrong = train(alg.DPSGD(eta=0.02), task, Matrices([P]), rounds=4000, evaluate_every=4000)
+    assert right.grad_norm_sq[0, -1] < 1e-3 * right.grad_norm_sq[0, 0]
+    assert wrong.grad_norm_sq[0, -1] > 10 * right.grad_norm_sq[0, -1]
+
+
+@pytest.mark.parametrize("K", [1, 2, 5])
+@pytest.mark.parametrize("name", ["dfedadmm", "dfedadmmsam"])
+def test_what_dfedadmm_sends_is_its_new_dual(name, K):
+    """z - x = -lam * (new dual), and the closed form (7) of K steps."""
+    eta, lam = 0.2, 0.5
+    algorithm = alg.get(name)(eta=eta, K=K, lam=lam)
+    g = gradients(K)
+    state = algorithm.init(start(), Scripted(g))
+    old = gradients(1, seed=5)[0]
+    state = type(state)(x=state.x, z=state.z, dual=old)
+    scripted = Scripted(g)
+    local = algorithm.local_update(state, scripted)
+    torch.testing.assert_close(local.z - local.x, -lam * local.dual, rtol=0, atol=1e-13)
+    r = eta / lam
+    weights = [r * (1 - r) ** (K - 1 - k) for k in range(K)]
+    gamma = 1 - (1 - r) ** K
+    assert sum(weights) == pytest.approx(gamma)
+    moved = -lam * sum(c * gk for c, gk in zip(weights, g)) + gamma * lam * old
+    torch.testing.assert_close(local.z + lam * old - local.x, moved, rtol=0, atol=1e-13)
+
+
+def test_dfedadmms_auxiliary_sequence_moves_by_the_weighted_mean_gradient():
+    """w^{t+1} = w^t - lam * (1/m) sum_i sum_k (gamma_k / gamma) g_{i,k}   [Lemma 9]"""
+    eta, lam, K = 0.2, 0.5, 3
+    algorithm = alg.DFedADMM(eta=eta, K=K, lam=lam)
+    r = eta / lam
+    gamma = 1 - (1 - r) ** K
+    state = algorithm.init(start(), Scripted(gradients(K)))
+    for t in range(4):
+        g = gradients(K, seed=t)
+        w = algorithm.auxiliary(state)
+        local = algorithm.local_update(state, Scripted(g))
+        state = algorithm.communicate(local, dense_mix(permuted_average(4, np.random.default_rng(t))))
+        mean = sum(r * (1 - r) ** (K - 1 - k) / gamma * g[k] for k in range(K)).mean(1)
+        torch.testing.assert_close(algorithm.auxiliary(state), w - lam * mean, rtol=0, atol=1e-13)
+    assert alg.DFedADMM(eta=0.2, K=3, lam=0.5, decay=0.9).auxiliary(state) is None
+    assert alg.DFedADMM(eta=0.6, K=3, lam=0.5).auxiliary(state) is None
+
+
+@given(alpha=st.floats(0, 0.99), K=st.integers(1, 8))
+def test_k_momentum_steps_in_closed_form(alpha, K):
+    """x_{1/2} = x - eta sum_s c_s g_s, c_s = (1 - alpha^{K-s+1})/(1 - alpha)   [DFedSGPSM, Lemma 1]"""
+    g = gradients(K)
+    c = [(1 - alpha ** (K - s + 1)) / (1 - alpha) for s in range(1, K + 1)]
+    expected = start() - 0.3 * sum(cs * gs for cs, gs in zip(c, g))
+    cases = [
+        alg.DFedAvgM(eta=0.3, K=K, alpha=alpha),
+        alg.DFedSGPM(eta=0.3, K=K, alpha=alpha),
+        alg.DFedSGPSM(eta=0.3, K=K, alpha=alpha, rho=0.0),
+        alg.FedAvg(eta=0.3, K=K, alpha=alpha),
+    ]
+    for algorithm in cases:
+        scripted = Scripted(g)
+        local = algorithm.local_update(algorithm.init(start(), scripted), scripted)
+        torch.testing.assert_close(local.z, expected, rtol=0, atol=1e-11)
+
+
+def test_sam_moves_by_rho_along_the_gradient_and_not_at_all_without_one():
+    y, g = start(), gradients(1)[0]
+    g[0, 2] = 0
+    moved = alg.perturbed(y, g, 0.7) - y
+    torch.testing.assert_close(moved[0, [0, 1, 3]].norm(dim=-1), torch.full((3,), 0.7, dtype=F64))
+    torch.testing.assert_close(moved[0, 0], 0.7 * g[0, 0] / g[0, 0].norm())
+    assert torch.equal(moved[0, 2], torch.zeros(3, dtype=F64))
+    block = alg.perturbed(y, g, 0.7, block=slice(0, 2)) - y
+    assert (block[..., 2] == 0).all()
+    torch.testing.assert_close(block[0, 0].norm(), torch.tensor(0.7, dtype=F64))
+
+
+def path(algorithm, topology=None, rounds=4, **options):
+    task = Rows(d=6, **options)
+    run = train(algorithm, task, topology, rounds=rounds, seeds=2, seed=3, x0=np.linspace(-1, 1, 6))
+    return run.x
+
+
+RING = ring_matrix(5)
+COMPLETE = np.full((5, 5), 0.2)
+
+
+def everything_shared(cls, **letters):
+    return lambda: path(cls(**letters), None if not cls.needs_topology else RING, shared=None, batch=None)
+
+
+REDUCTIONS = {
+    "rho = 0: DFedSAM is DFedAvg": (
+        lambda: path(alg.DFedSAM(eta=0.2, K=3, rho=0.0), RING),
+        lambda: path(alg.DFedAvg(eta=0.2, K=3), RING),
+    ),
+    "alpha = 0: DFedAvgM is DFedAvg": (
+        lambda: path(alg.DFedAvgM(eta=0.2, K=3, alpha=0.0), RING),
+        lambda: path(alg.DFedAvg(eta=0.2, K=3), RING),
+    ),
+    "K = 1: DFedAvg is D-PSGD, adapt then combine": (
+        lambda: path(alg.DFedAvg(eta=0.2, K=1), RING),
+        lambda: path(alg.DPSGD(eta=0.2, order="adapt-then-combine"), RING),
+    ),
+    "MGS is one step with W^Q": (
+        lambda: path(alg.DFedSAM(eta=0.2, K=2, rho=0.1, Q=3), RING),
+        lambda: path(alg.DFedSAM(eta=0.2, K=2, rho=0.1), np.linalg.matrix_power(RING, 3)),
+    ),
+    "alpha = rho = 0: DFedSGPSM is OSGP": (
+        lambda: path(alg.DFedSGPSM(eta=0.2, K=3, alpha=0.0, rho=0.0), directed(5)),
+        lambda: path(alg.OSGP(eta=0.2, K=3), directed(5)),
+    ),
+    "rho = 0: DFedSGPSM is DFedSGPM": (
+        lambda: path(alg.DFedSGPSM(eta=0.2, K=3, alpha=0.6, rho=0.0), directed(5)),
+        lambda: path(alg.DFedSGPM(eta=0.2, K=3, alpha=0.6), directed(5)),
+    ),
+    "K = 1: OSGP is SGP": (
+        lambda: path(alg.OSGP(eta=0.2, K=1), directed(5)),
+        lambda: path(alg.SGP(eta=0.2), directed(5)),
+    ),
+    "doubly stochastic W: DFedSGPSM without momentum is DFedSAM": (
+        lambda: path(alg.DFedSGPSM(eta=0.2, K=3, alpha=0.0, rho=0.2), RING),
+        lambda: path(alg.DFedSAM(eta=0.2, K=3, rho=0.2), RING),
+    ),
+    "doubly stochastic W: DFedSGPM is DFedAvgM": (
+        lambda: path(alg.DFedSGPM(eta=0.2, K=3, alpha=0.7), RING),
+        lambda: path(alg.DFedAvgM(eta=0.2, K=3, alpha=0.7), RING),
+    ),
+    "rho = 0: DFedADMM-SAM is DFedADMM": (
+        lambda: path(alg.DFedADMMSAM(eta=0.2, K=3, lam=0.4, rho=0.0), RING),
+        lambda: path(alg.DFedADMM(eta=0.2, K=3, lam=0.4), RING),
+    ),
+    "rho = 0: DFedSMDC is DFedMDC": (
+        lambda: path(
+            alg.DFedSMDC(eta_u=0.2, eta_v=0.3, K_u=2, K_v=1, rho=0.0, sam="uv"), RING, shared=slice(0, 4)
+        ),
+        lambda: path(alg.DFedMDC(eta_u=0.2, eta_v=0.3, K_u=2, K_v=1), RING, shared=slice(0, 4)),
+    ),
+    "everything shared: DFedMDC is DFedAvg": (
+        everything_shared(alg.DFedMDC, eta_u=0.2, eta_v=9.0, K_u=3, K_v=2),
+        everything_shared(alg.DFedAvg, eta=0.2, K=3),
+    ),
+    "everything shared: DFedSMDC is DFedSAM": (
+        everything_shared(alg.DFedSMDC, eta_u=0.2, eta_v=9.0, K_u=3, K_v=2, rho=0.3),
+        everything_shared(alg.DFedSAM, eta=0.2, K=3, rho=0.3),
+    ),
+    "everything shared: FedPer is FedAvg": (
+        everything_shared(alg.FedPer, eta=0.2, K=3),
+        everything_shared(alg.FedAvg, eta=0.2, K=3),
+    ),
+    "everything shared: FedRep is FedAvg": (
+        everything_shared(alg.FedRep, eta_u=0.2, eta_v=9.0, K_u=3, K_v=2),
+        everything_shared(alg.FedAvg, eta=0.2, K=3),
+    ),
+    "nothing shared: FedPer is Local": (
+        lambda: path(alg.FedPer(eta=0.2, K=3), shared=slice(0, 0)),
+        lambda: path(alg.Local(eta=0.2, K=3), shared=slice(0, 0)),
+    ),
+    "nothing shared: DFedMDC is Local": (
+        lambda: path(alg.DFedMDC(eta_u=9.0, eta_v=0.2, K_u=1, K_v=3), RING, shared=slice(0, 0)),
+        lambda: path(alg.Local(eta=0.2, K=3)),
+    ),
+    "identity matrix: DFedAvg is Local": (
+        lambda: path(alg.DFedAvg(eta=0.2, K=3), np.eye(5)),
+        lambda: path(alg.Local(eta=0.2, K=3)),
+    ),
+    "complete graph: DFedAvg is FedAvg with full participation": (
+        lambda: path(alg.DFedAvg(eta=0.2, K=3), COMPLETE),
+        lambda: path(alg.FedAvg(eta=0.2, K=3)),
+    ),
+    "complete graph: DFedSAM is FedSAM with full participation": (
+        lambda: path(alg.DFedSAM(eta=0.2, K=3, rho=0.2), COMPLETE),
+        lambda: path(alg.FedSAM(eta=0.2, K=3, rho=0.2)),
+    ),
+    "complete graph: DFedMDC is FedRep": (
+        lambda: path(alg.DFedMDC(eta_u=0.2, eta_v=0.3, K_u=2, K_v=1), COMPLETE, shared=slice(0, 4)),
+        lambda: path(alg.FedRep(eta_u=0.2, eta_v=0.3, K_u=2, K_v=1), shared=slice(0, 4)),
+    ),
+    "sparsity 0: DisPFL is DFedAvg": (
+        lambda: path(alg.DisPFL(eta=0.2, K=3, sparsity=0.0), RING),
+        lambda: path(alg.DFedAvg(eta=0.2, K=3), RING),
+    ),
+    "Q gossip steps on the complete graph are one": (
+        lambda: path(alg.DFedSAM(eta=0.2, K=3, Q=5), COMPLETE),
+        lambda: path(alg.DFedSAM(eta=0.2, K=3), COMPLETE),
+    ),
+}
+
+
+@pytest.mark.parametrize("claim", REDUCTIONS)
+def test_reduction(claim):
+    one, other = REDUCTIONS[claim]
+    np.testing.assert_allclose(one(), other(), rtol=0, atol=1e-12)
+
+
+def test_dittos_and_fedrods_server_model_is_fedavgs():
+    def server_model(algorithm):
+        means = []
+
+        def keep(t, state, recorder):
+            means.append(state.x[:, 0].clone())
+
+        task = Rows(d=6, batch=None, shared=slice(0, 4))
+        task.balanced_gradient = task.gradient
+        train(algorithm, task, rounds=3, callbacks=[keep])
+        return torch.stack(means)
+
+    fedavg = server_model(alg.FedAvg(eta=0.2, K=2))
+    torch.testing.assert_close(server_model(alg.Ditto(eta=0.2, K=2, K_v=3)), fedavg)
+    torch.testing.assert_close(server_model(alg.FedRoD(eta=0.2, K=2)), fedavg)
+
+
+def test_fedbabu_keeps_its_head_until_it_fine_tunes():
+    task = Rows(d=6, shared=slice(0, 4))
+    heads = []
+
+    def keep(t, state, recorder):
+        heads.append(state.x[..., 4:].clone())
+
+    x0 = torch.arange(6.0, dtype=F64)
+    run = train(alg.FedBABU(eta=0.2, K=2, K_v=1), task, rounds=3, x0=x0, callbacks=[keep])
+    for head in heads[:-1]:
+        assert torch.equal(head, x0[4:].expand_as(head))
+    assert not np.allclose(run.x[..., 4:], x0[4:].numpy())
+
+
+def test_two_block_measures():
+    """grad_u at (ubar, V^t) and (ubar, V^{t+1}), grad_v at (u_i, v_i), each from its definition."""
+    from dfltheory.constants import ProblemConstants
+
+    class Known(Rows):
+        constants = ProblemConstants(L_u=2.0, L_v=4.0)
+
+    task = Known(d=5, shared=slice(0, 3), batch=2)
+    states = []
+    algorithm = alg.DFedMDC(eta_u=0.2, eta_v=0.3, K_u=2, K_v=1)
+    x0 = np.random.default_rng(3).normal(size=(task.m, 5))
+    run = train(
+        algorithm, task, RING, rounds=3, x0=x0, callbacks=[lambda t, s, r: states.append(s.x[0].numpy())]
+    )
+    states = [x0, *states]
+    for t in range(4):
+        ubar = states[t][:, :3].mean(0)
+
+        def body(heads, ubar=ubar):
+            points = [np.concatenate([ubar, x[3:]]) for x in heads]
+            g = np.mean([task.one_gradient(i, p, range(task.n))[:3] for i, p in enumerate(points)], axis=0)
+            return g @ g
+
+        own = [task.one_gradient(i, x, range(task.n))[3:] for i, x in enumerate(states[t])]
+        head = np.mean([g @ g for g in own])
+        assert run.extra["grad_u_sq"][0, t] == pytest.approx(body(states[t]))
+        assert run.extra["grad_v_sq"][0, t] == pytest.approx(head)
+        assert run.extra["two_block"][0, t] == pytest.approx(body(states[t]) / 2 + head / 4)
+        if t < 3:
+            assert run.extra["two_block_next"][0, t] == pytest.approx(body(states[t + 1]) / 2 + head / 4)
+        else:
+            assert np.isnan(run.extra["two_block_next"][0, t])
