@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dfltheory.analysis.statistics import Interval, mean_interval, min_interval
-from dfltheory.errors import ConditionError, InputError, UnknownNameError
+from dfltheory.errors import InputError, UnknownNameError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -113,9 +113,10 @@ def compare(
     thm = bounds.get(theorem, variant=variant) if isinstance(theorem, str) else theorem
     if not 0 < confidence < 1:
         raise InputError(f"confidence = {confidence} must lie strictly between 0 and 1, as in 0.95")
-    for name in constants:
+    for name, value in constants.items():
         if name not in bounds.GLOSSARY:
             raise UnknownNameError("constant", name, set(bounds.GLOSSARY))
+        bounds.GLOSSARY[name].check(value)
     values = known_values(run, thm) | constants
     values.setdefault("T", run.rounds)
     unknown = Interval(math.nan, math.nan, math.nan)
@@ -237,16 +238,45 @@ def _obstacle(run: History, thm: Theorem, values: dict[str, Any]) -> str | None:
     foreign = not_spoken_of(run.algorithm, thm)
     if foreign is not None:
         return foreign
+    network = _network_obstacle(run, thm)
+    if network is not None:
+        return network
+    if any(COMMON_START in words for words in thm.assumptions) and float(np.max(run.x0_spread)) > 0:
+        return f"it assumes that {COMMON_START}, and mean ||x_i - xbar||^2 = {np.max(run.x0_spread):.3g} here"
     missing = [n for n in sorted(thm.needs) if n not in values or not np.all(np.isfinite(values[n]))]
     if missing:
         return f"{', '.join(missing)} not known (or not finite) for this problem: give {missing[0]}=..."
     scalars = {n: float(np.mean(values[n])) if np.ndim(values[n]) else values[n] for n in thm.needs}
     try:
         checked = thm.check_conditions(**scalars)
-    except ConditionError as failed:
-        return str(failed)
+    except InputError as outside:  # as lam = 1 on a network that never agrees
+        return str(outside)
     failing = [f"{c.name} fails, by {-float(slack):.3g}" for c, slack, ok in checked if not ok]
     return "; ".join(failing) or None
+
+
+COMMON_START = "all clients start at the same model"
+"""The words by which a theorem's assumptions ask for a common x^0."""
+
+
+def _network_obstacle(run: History, thm: Theorem) -> str | None:
+    """Why the theorem is not about this network, or None; a history from a file does not know its network."""
+    paper, corrected = thm.key.split(".")[0], thm.variant.startswith("corrected")
+    if run.topology is None or paper == "dfedsgpsm":
+        return None
+    from dfltheory.graphs import Constant, check_mixing_matrix
+
+    fixed = isinstance(run.topology, Constant)
+    if not corrected and not fixed:
+        return "it speaks of one fixed mixing matrix, and this network changes from round to round"
+    # Of a given sequence W_t the corrected proofs use ||W_t - 11'/m|| <= lam alone; chance in it must not
+    # depend on the samples.
+    if getattr(run.topology, "needs_losses", False):
+        return "it needs mixing matrices that do not depend on the samples, and these follow the losses"
+    if fixed and not (corrected and paper == "dfedmdc"):  # Theorem M needs double stochasticity alone
+        report = check_mixing_matrix(run.topology.matrix(0))
+        return None if report.ok else f"the mixing matrix breaks Definition 1: {report.failures[0]}"
+    return None
 
 
 SPEAKS_OF = {

@@ -140,6 +140,26 @@ def test_not_applicable_says_why(changes, words):
     assert np.isnan(verdict.ratio)
 
 
+def test_the_network_must_be_the_theorems():
+    task = dfl.tasks.quadratic(m=4, d=2, sigma=0.0, zeta=0.1, seed=1)
+    alg = DFedSAM(eta=0.01, K=5)
+
+    def verdict(topology, variant="printed", **options):
+        return compare(dfl.train(alg, task, topology, rounds=300, **options), KEY, variant=variant)
+
+    ring = dfl.graphs.metropolis(dfl.graphs.ring(4))
+    assert verdict(ring).kind != "not applicable"
+    directed = dfl.graphs.uniform(dfl.graphs.directed_ring(4))  # doubly stochastic, not symmetric
+    assert "Definition 1" in verdict(directed).reason
+    assert verdict(directed, "corrected").kind == "not applicable"
+    lazy = (ring + np.eye(4)) / 2
+    assert "changes from round to round" in verdict([ring, lazy]).reason
+    assert verdict([ring, lazy], "corrected").kind != "not applicable"
+    apart = verdict(ring, "corrected", x0=np.eye(4, 2))
+    assert "start at the same model" in apart.reason
+    assert verdict(ring, "corrected_init", x0=np.eye(4, 2)).kind != "not applicable"
+
+
 def test_o_statements_are_not_compared():
     assert "O(.)" in compare(run_with(noisy(1e-3)), "dfedsam.corollary_4_6").reason
 
@@ -175,6 +195,8 @@ def test_constants_can_be_given_and_estimates_are_named():
     assert "estimated L" in str(verdict)
     with pytest.raises(UnknownNameError, match="sigma_g"):
         compare(run, KEY, sigmag=0.1)
+    with pytest.raises(InputError, match="sigma_g"):
+        compare(run, KEY, sigma_g=-0.1)
     with pytest.raises(InputError, match="confidence"):
         compare(run, KEY, confidence=95)
     with pytest.raises(UnknownNameError, match="theorem_4_5"):
