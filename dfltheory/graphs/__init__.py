@@ -1,12 +1,45 @@
-"""Communication graphs, mixing matrices and what they cost: numpy, scipy and networkx only."""
+"""Communication graphs, mixing matrices, and what they cost: numpy, scipy and networkx only.
 
-from dfltheory.graphs.assumptions import Failure, Report, check_mixing_matrix
+A graph (``topologies``) and a weight rule (``weights``) give a mixing matrix W; a sequence (``sequences``,
+``time_varying``) gives one for every round. :func:`check_mixing_matrix` and :func:`check_push_sum` say
+whether the theorems' assumptions hold; :func:`spectral_report`, :func:`push_sum_constants` and
+:func:`network_constants` say what the network costs.
+"""
+
+from dfltheory.graphs.assumptions import DEFINITION_1, PUSH_SUM, Failure, Report
+from dfltheory.graphs.base_graphs import base_graph
+from dfltheory.graphs.definition_1 import check_mixing_matrix
+from dfltheory.graphs.fastest import fastest_mixing
+from dfltheory.graphs.files import read_matrix_file
 from dfltheory.graphs.matrices import adjacency, as_matrix
+from dfltheory.graphs.mean_square import MeanSquareContraction, mean_square_contraction
+from dfltheory.graphs.mixing import consensus_distance, effective_neighbors, mixing_rounds, mixing_time
 from dfltheory.graphs.network import network_constants
-from dfltheory.graphs.sequences import Constant, MixingSequence, Periodic, as_sequence
+from dfltheory.graphs.push_sum import PushSumConstants, push_sum_constants, sigma_2
+from dfltheory.graphs.push_sum_assumptions import check_push_sum
+from dfltheory.graphs.push_sum_bounds import (
+    CitedConstants,
+    ProvedBounds,
+    assran_constants,
+    cited_constants,
+    delta_bound_windows,
+    proved_bounds,
+    remark_1_q,
+)
+from dfltheory.graphs.scaling import Scaling, StatedGap, gap_scaling, table1
+from dfltheory.graphs.sequences import Constant, MixingSequence, Periodic, UserSequence, as_sequence
 from dfltheory.graphs.spectral import SpectralReport, eigenvalues, lam, phi, spectral_gap, spectral_report
+from dfltheory.graphs.time_varying import (
+    ClientSampling,
+    LinkFailures,
+    LossDriven,
+    RandomMatching,
+    RandomNeighbors,
+    one_peer_exponential,
+)
 from dfltheory.graphs.topologies import (
     TOPOLOGIES,
+    as_graph,
     binary_tree,
     complete,
     directed_exponential,
@@ -38,6 +71,7 @@ from dfltheory.graphs.weights import (
 )
 
 __all__ = [
+    # static topologies
     "TOPOLOGIES",
     "topology",
     "ring",
@@ -56,6 +90,8 @@ __all__ = [
     "two_cliques",
     "binary_tree",
     "from_matrix",
+    "as_graph",
+    # weight rules
     "WEIGHT_RULES",
     "weights",
     "metropolis",
@@ -65,20 +101,57 @@ __all__ = [
     "laplacian",
     "column_stochastic",
     "row_stochastic",
+    "fastest_mixing",
+    # matrices and files
     "adjacency",
     "as_matrix",
+    "read_matrix_file",
+    # sequences
+    "MixingSequence",
+    "as_sequence",
+    "Constant",
+    "Periodic",
+    "UserSequence",
+    "one_peer_exponential",
+    "base_graph",
+    "RandomMatching",
+    "RandomNeighbors",
+    "ClientSampling",
+    "LinkFailures",
+    "LossDriven",
+    # assumptions
+    "DEFINITION_1",
+    "PUSH_SUM",
+    "Failure",
+    "Report",
+    "check_mixing_matrix",
+    "check_push_sum",
+    # constants
+    "network_constants",
     "SpectralReport",
     "spectral_report",
     "spectral_gap",
     "lam",
     "eigenvalues",
     "phi",
-    "Failure",
-    "Report",
-    "check_mixing_matrix",
-    "MixingSequence",
-    "Constant",
-    "Periodic",
-    "as_sequence",
-    "network_constants",
+    "mixing_time",
+    "mixing_rounds",
+    "effective_neighbors",
+    "consensus_distance",
+    "MeanSquareContraction",
+    "mean_square_contraction",
+    "PushSumConstants",
+    "push_sum_constants",
+    "sigma_2",
+    "ProvedBounds",
+    "proved_bounds",
+    "delta_bound_windows",
+    "CitedConstants",
+    "cited_constants",
+    "assran_constants",
+    "remark_1_q",
+    "StatedGap",
+    "table1",
+    "Scaling",
+    "gap_scaling",
 ]

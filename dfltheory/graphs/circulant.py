@@ -7,7 +7,7 @@ import math
 import numpy as np
 import scipy.sparse as sp
 
-from dfltheory.graphs.matrices import Matrix
+from dfltheory.graphs.matrices import Matrix, is_sparse
 
 EPS = float(np.finfo(float).eps)
 
@@ -19,7 +19,7 @@ def circulant_kernel(W: Matrix) -> np.ndarray | None:
     pass over the non-zeros each.
     """
     m = W.shape[0]
-    S = W if sp.issparse(W) else _compress(W)
+    S = W if is_sparse(W) else _compress(np.asarray(W))
     counts = np.diff(S.indptr)
     if S.nnz == 0 or (counts != counts[0]).any():
         return None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
+from typing import Any, TypeGuard
 
 import networkx as nx
 import numpy as np
@@ -31,10 +31,9 @@ def adjacency(graph: nx.Graph) -> sp.csr_array:
     m = graph.number_of_nodes()
     if m == 0:
         raise GraphError("the graph has 0 nodes: a network needs at least 1")
-    A = nx.to_scipy_sparse_array(
-        graph, nodelist=nodes_in_order(graph), weight=None, format="coo", dtype=float
-    )
-    i, j = A.coords
+    unweighted: Any = None
+    links = nx.to_scipy_sparse_array(graph, nodelist=nodes_in_order(graph), weight=unweighted, dtype=float)
+    i, j = links.tocoo().coords
     off = i != j
     ones = np.ones(int(off.sum()))
     A = sp.coo_array((ones, (j[off], i[off])), shape=(m, m)).tocsr()
@@ -54,14 +53,14 @@ def read_matrix(W: Any, what: str = "the mixing matrix") -> tuple[Matrix, float]
         return _from_networkx(W), np.finfo(float).eps
     if type(W).__module__.split(".")[0] == "torch":
         return _from_torch(W, what)
-    if sp.issparse(W):
+    if is_sparse(W):
         _check_square(W.shape, what)
         _check_real(W.dtype, what)
         eps = _eps(W.dtype)
-        W = sp.csr_array(W, dtype=float, copy=True)
-        W.sum_duplicates()
-        W.eliminate_zeros()
-        return W, eps
+        S = sp.csr_array(W, copy=True).astype(float)
+        S.sum_duplicates()
+        S.eliminate_zeros()
+        return S, eps
     try:
         dense = np.asarray(W)
     except ValueError as error:
@@ -89,6 +88,37 @@ def settle(W: sp.csr_array, sparse: bool | None) -> Matrix:
     if sparse is None:
         sparse = W.shape[0] > DENSE_LIMIT
     return W if sparse else W.toarray()
+
+
+def is_sparse(W: Any) -> TypeGuard[sp.csr_array]:
+    """Whether W is the sparse kind of :data:`Matrix`."""
+    return sp.issparse(W)
+
+
+def to_dense(W: Matrix) -> np.ndarray:
+    """W as a numpy array."""
+    return W.toarray() if is_sparse(W) else np.asarray(W)
+
+
+def entries(W: Matrix) -> np.ndarray:
+    """The stored values of W, in one line."""
+    return W.data if is_sparse(W) else np.asarray(W).ravel()
+
+
+def line_sums(W: Matrix, axis: int) -> np.ndarray:
+    """Sums of the columns (axis 0) or rows (axis 1), shape (m,)."""
+    return np.asarray(W.sum(axis=axis)).ravel()
+
+
+def line_counts(W: Matrix, axis: int) -> np.ndarray:
+    """How many non-zeros each column (axis 0) or row (axis 1) has, shape (m,)."""
+    nonzero: Any = W != 0
+    return np.asarray(nonzero.sum(axis=axis)).ravel()
+
+
+def asymmetry(W: Matrix) -> float:
+    """max |w_ij - w_ji|."""
+    return float(abs(W - W.T).max())
 
 
 def tolerance(eps: float, terms: np.ndarray | int) -> Any:
@@ -163,10 +193,16 @@ __all__ = [
     "Matrix",
     "adjacency",
     "as_matrix",
+    "asymmetry",
     "check_clients",
+    "entries",
+    "is_sparse",
+    "line_counts",
+    "line_sums",
     "nodes_in_order",
     "read_matrix",
     "settle",
     "support",
+    "to_dense",
     "tolerance",
 ]

@@ -4,15 +4,50 @@ from __future__ import annotations
 
 from typing import Any
 
-from dfltheory.constants import NetworkConstants
-from dfltheory.graphs.assumptions import DOUBLY_STOCHASTIC, check_mixing_matrix
-from dfltheory.graphs.sequences import as_sequence
+from dfltheory.constants import NetworkConstants, Standing
+from dfltheory.graphs.assumptions import DOUBLY_STOCHASTIC
+from dfltheory.graphs.definition_1 import check_mixing_matrix
+from dfltheory.graphs.mean_square import mean_square_contraction
+from dfltheory.graphs.push_sum import push_sum_constants
+from dfltheory.graphs.sequences import as_sequence, rounds_of
 from dfltheory.graphs.spectral import spectral_report
 
 
-def network_constants(network: Any) -> NetworkConstants:
-    """m, lambda and the push-sum constants of anything that ``as_sequence`` takes."""
+def network_constants(
+    network: Any, *, push_sum: bool | None = None, rounds: int = 200, seed: int = 0
+) -> NetworkConstants:
+    """m, lambda, and the push-sum constants of anything that ``as_sequence`` takes.
+
+    ``lam`` is given where every matrix is doubly stochastic: ||W - 11'/m||, the largest of them over a
+    period, or the mean-square contraction of random W_t. ``delta, C, q`` are given where a matrix is
+    column-stochastic but not doubly so, or where ``push_sum`` is True. Where only windows of rounds
+    contract, ``q`` is the effective one-step value that covers both window factors of the bounds
+    (:attr:`PushSumConstants.q_effective`). Values from ``rounds`` sampled rounds are marked ``estimate``.
+    """
     sequence = as_sequence(network)
-    W = sequence.matrix(0, None)
-    check_mixing_matrix(W, laws=DOUBLY_STOCHASTIC).raise_if_failed()
-    return NetworkConstants(m=sequence.m, lam=spectral_report(W).lam)
+    drawn = rounds_of(sequence, rounds, seed)
+    reports = [check_mixing_matrix(W, laws=DOUBLY_STOCHASTIC) for W in drawn.matrices]
+    doubly = all(r.ok for r in reports)
+    standing: dict[str, Standing] = {}
+    lam = delta = C = q = None
+    if doubly and sequence.random:
+        square = mean_square_contraction(sequence, draws=max(rounds, 4), seed=seed)
+        lam = square.lam
+        standing |= {} if square.exact else {"lam": "estimate"}
+    elif doubly:
+        lam = max(spectral_report(W).lam for W in drawn.matrices)
+        standing |= {} if drawn.exact else {"lam": "estimate"}
+    if push_sum or (push_sum is None and not doubly):
+        if not all(r.ok or _only_rows(r) for r in reports):
+            next(r for r in reports if not (r.ok or _only_rows(r))).raise_if_failed()
+        constants = push_sum_constants(sequence, rounds=rounds, seed=seed)
+        delta, C, q = constants.delta, constants.C, constants.q_effective
+        if not drawn.exact:
+            standing |= dict.fromkeys(("delta", "C", "q"), "estimate")
+    elif not doubly:
+        next(r for r in reports if not r.ok).raise_if_failed()
+    return NetworkConstants(m=sequence.m, lam=lam, delta=delta, C=C, q=q, standing=standing)
+
+
+def _only_rows(report: Any) -> bool:
+    return all(f.law == "row sums" for f in report.failures)

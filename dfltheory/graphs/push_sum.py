@@ -7,33 +7,38 @@ norm weighted by w,
     ||z^{t+1} - 1 xbar^{t+1}|| <= sigma_2(S^t) ( ||z^t - 1 xbar^t|| + eta ||H^t||_F / sqrt(m delta) ),
 
 so that with ``delta`` = inf w_i^t, ``q`` = sup sigma_2(S^t) and ``C`` = 1/delta the models contract by q in
-every round, rigorously and for the matrix at hand.
+every round. Where single rounds are not connected, q_B is the same for products over B rounds.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
-from dfltheory.errors import GraphError
-from dfltheory.graphs.matrices import Matrix, tolerance
+from dfltheory.errors import GraphError, InputError
+from dfltheory.graphs.connectivity import window as connected_window
+from dfltheory.graphs.matrices import Matrix, entries, line_counts, line_sums, to_dense, tolerance
+from dfltheory.graphs.sequences import MixingSequence, Rounds, as_sequence, rounds_of
 
 SETTLED = 1e-13
-"""The weights of a constant or periodic P count as settled when a period changes none by more, relatively."""
+"""The weights of a periodic P count as settled when a period changes none of them by more, relatively."""
 
-ROUNDS = 200_000
+PATIENCE = 100_000
 """Rounds after which weights that have not settled are given up."""
+
+DENSE_SINGULAR = 256
+"""LAPACK finds sigma_2 up to this many clients, Lanczos above it."""
 
 
 @dataclass(frozen=True)
 class PushSumConstants:
-    """``delta`` the least weight, ``q`` the contraction over ``window`` rounds, ``C`` = 1/delta.
+    """``delta`` the least weight ever, ``q`` the contraction over ``window`` rounds (q_B).
 
-    ``w_max`` the largest weight; ``rounds`` how many rounds were looked at; ``exact``: they stand for all
-    rounds to come (constant or periodic P), else they are what those rounds showed.
+    ``w_max`` the largest weight ever; ``rounds`` that were looked at; ``exact``: the constants hold in all
+    rounds to come (constant or periodic P), else they are what those rounds have shown.
     """
 
     m: int
@@ -46,48 +51,103 @@ class PushSumConstants:
 
     @property
     def C(self) -> float:
+        """1/delta: ||z_i^t - xbar^t|| <= C q^t (...) + ... in root mean square, for a window of 1."""
         return 1.0 / self.delta
 
     @property
     def geometric(self) -> float:
-        """What q/(1 - q) becomes in the bounds: (B - 1 + q_B)/(1 - q_B) for a window of B rounds."""
-        return (self.window - 1 + self.q) / (1 - self.q) if self.q < 1 else np.inf
+        """What stands for q/(1 - q) in the bounds: (B - 1 + q_B)/(1 - q_B)."""
+        return (self.window - 1 + self.q) / (1 - self.q) if self.q < 1 else math.inf
 
     @property
     def geometric_square(self) -> float:
-        """What 1/(1 - q^2) becomes in the bounds: B/(1 - q_B^2)."""
-        return self.window / (1 - self.q**2) if self.q < 1 else np.inf
+        """What stands for 1/(1 - q^2) in the bounds: B/(1 - q_B^2)."""
+        return self.window / (1 - self.q**2) if self.q < 1 else math.inf
+
+    @property
+    def q_effective(self) -> float:
+        """The least one-step q whose q/(1-q) and 1/(1-q^2) cover both window factors (q itself for B = 1).
+
+        The B-th root of q_B would not: it makes both factors too small.
+        """
+        B = self.window
+        return max((B - 1 + self.q) / B, math.sqrt(1 - (1 - self.q**2) / B))
+
+    @property
+    def pair(self) -> tuple[float, float]:
+        """(C, q) with q_B^floor(t/B) / delta <= C q^t for every t: the geometric form of the papers."""
+        if self.window == 1:
+            return self.C, self.q
+        q = max(self.q, 2.0**-self.window) ** (1 / self.window)
+        return self.C / q ** (self.window - 1), q
+
+
+def push_sum_constants(
+    network: Any, *, window: int | None = None, rounds: int = 200, seed: int = 0
+) -> PushSumConstants:
+    """delta, q and C of a column-stochastic matrix or sequence, rigorous and computed from it.
+
+    A constant or periodic P is followed until its weights have settled, so that the constants hold for ever;
+    of any other sequence ``rounds`` rounds are looked at (drawn from ``seed``). ``window`` is the number B
+    of rounds over which products contract; by default 1 where every round contracts, else the smallest B
+    that keeps every B rounds strongly connected. Raises :class:`GraphError` where a column does not sum to
+    one, or the network is never strongly connected (delta would be 0).
+    """
+    if window is not None and window < 1:
+        raise InputError(f"window = {window} must be at least 1 round")
+    sequence = as_sequence(network)
+    drawn = rounds_of(sequence, rounds, seed)
+    for t, P in enumerate(drawn.matrices):
+        require_column_stochastic(P, "P" if len(drawn.matrices) == 1 else f"P of round {t}")
+    connected, _ = connected_window(drawn.matrices, periodic=drawn.exact)
+    if connected is None:
+        raise GraphError(
+            "the network is not strongly connected over any window of rounds: some weight would fall to 0 "
+            "(check_push_sum names who is out of reach)"
+        )
+    w = _weights(sequence, drawn)
+    B = window or 1
+    q = _contraction(drawn, w, B)
+    if window is None and q >= 1 - 1e-12 and connected > 1:
+        B = connected
+        q = _contraction(drawn, w, B)
+    low, high = min(x.min() for x in w), max(x.max() for x in w)
+    return PushSumConstants(sequence.m, float(low), q, B, float(high), len(w) - 1, drawn.exact)
 
 
 def sigma_2(P: Matrix, w: np.ndarray, w_next: np.ndarray) -> float:
-    """||D_{t+1}^{-1/2} P D_t^{1/2}|| on the complement of sqrt(w^t); P may be a product over a window."""
+    """||D_{t+1}^{-1/2} P D_t^{1/2}|| on the complement of sqrt(w^t); P may be a product over a window.
+
+    ``w`` are the weights before P and ``w_next`` = P w those after it; 0 for a single client.
+    """
     m = len(w)
     if m == 1:
         return 0.0
     root, root_next = np.sqrt(w), np.sqrt(w_next)
-    if m <= 1024 or not sp.issparse(P):
-        S = (P.toarray() if sp.issparse(P) else P) * (root / root_next[:, None])
-        return float(np.linalg.norm(S - np.outer(root_next, root) / m, 2))
+    total = float(w.sum())
+    if m <= DENSE_SINGULAR:
+        S = to_dense(P) * (root / root_next[:, None])
+        return min(float(np.linalg.norm(S - np.outer(root_next, root) / total, 2)), 1.0)
     from scipy.sparse.linalg import LinearOperator, eigsh
 
-    S = sp.diags_array(1 / root_next) @ P @ sp.diags_array(root)
-    forth = lambda x: S @ x - root_next * (root @ x / m)  # noqa: E731
-    back = lambda y: S.T @ y - root * (root_next @ y / m)  # noqa: E731
+    forth = lambda x: (P @ (root * x)) / root_next - root_next * (root @ x / total)  # noqa: E731
+    back = lambda y: root * (P.T @ (y / root_next)) - root * (root_next @ y / total)  # noqa: E731
     operator = LinearOperator((m, m), matvec=lambda x: back(forth(x)), dtype=float)
     start = np.random.default_rng(0).standard_normal(m)
-    value = eigsh(operator, k=1, which="LA", v0=start, tol=1e-10, ncv=40, return_eigenvectors=False)
-    return float(np.sqrt(max(float(value[0]), 0.0)))
+    value = eigsh(operator, k=1, which="LA", v0=start, tol=1e-11, ncv=40, return_eigenvectors=False)
+    return min(math.sqrt(max(float(value[0]), 0.0)), 1.0)
 
 
-def require_column_stochastic(P: Matrix, eps: float, what: str = "P") -> None:
+def require_column_stochastic(P: Matrix, what: str = "P") -> None:
     """Raise :class:`GraphError` naming the place unless P >= 0 and every column sums to one."""
-    entries = P.data if sp.issparse(P) else P
-    if not np.isfinite(entries).all():
+    values = entries(P)
+    eps = float(np.finfo(float).eps)
+    if not np.isfinite(values).all():
         raise GraphError(f"{what} holds a value that is not finite")
-    if (entries < -tolerance(eps, 1)).any():
-        raise GraphError(f"{what} has a negative weight, {entries.min():.6g}: weights lie in [0, 1]")
-    sums = np.asarray(P.sum(axis=0)).ravel()
-    off = np.abs(sums - 1) - tolerance(eps, np.asarray((P != 0).sum(axis=0)).ravel())
+    if (values < -tolerance(eps, 1)).any():
+        raise GraphError(f"{what} has a negative weight, {values.min():.6g}: weights lie in [0, 1]")
+    sums = line_sums(P, axis=0)
+    off = np.abs(sums - 1) - tolerance(eps, line_counts(P, axis=0))
     worst = int(np.argmax(off))
     if off[worst] > 0:
         raise GraphError(
@@ -96,10 +156,63 @@ def require_column_stochastic(P: Matrix, eps: float, what: str = "P") -> None:
         )
 
 
-def weights_over_time(Ps: Iterable[Matrix], m: int) -> Iterator[tuple[Matrix, np.ndarray, np.ndarray]]:
-    """(P^t, w^t, w^{t+1}) for t = 0, 1, ..., from w^0 = 1."""
-    w = np.ones(m)
-    for P in Ps:
-        w_next = P @ w
-        yield P, w, w_next
-        w = w_next
+def _weights(sequence: MixingSequence, drawn: Rounds) -> list[np.ndarray]:
+    """w^0, w^1, ...: over the rounds drawn, or (for a periodic P) until a period changes nothing more."""
+    w: list[np.ndarray] = [np.ones(sequence.m)]
+    if not drawn.exact:
+        for P in drawn.matrices:
+            w.append(P @ w[-1])
+        return w
+    period = len(drawn.matrices)
+    while len(w) <= PATIENCE:
+        for P in drawn.matrices:
+            w.append(P @ w[-1])
+        if np.max(np.abs(w[-1] / w[-1 - period] - 1)) <= SETTLED:
+            return w
+    raise GraphError(
+        f"the push-sum weights have not settled in {PATIENCE} rounds: the sequence hardly mixes (are there "
+        "self-loops? check_push_sum tells)"
+    )
+
+
+def _contraction(drawn: Rounds, w: list[np.ndarray], B: int) -> float:
+    """sup over l of sigma_2(S^{l+B-1} ... S^l); for settled weights over all l to come.
+
+    sigma_2 of one round bounds that of another of the same phase by the ratios of their weights (singular
+    values of products), and a round whose bound changes nothing is not computed: 1 - q is right to 1e-6.
+    """
+    T, period = len(w) - 1, len(drawn.matrices)
+    if drawn.exact:
+        w = [*w]
+        for k in range(T, T + B):  # windows that start before the weights have settled and end after
+            w.append(drawn.matrices[k % period] @ w[-1])
+    elif T < B:
+        raise InputError(f"a window of {B} rounds needs at least that many rounds, not {T}")
+    starts = range(len(w) - B)
+    products: dict[int, Matrix] = {}
+    last: dict[int, tuple[np.ndarray, np.ndarray, float]] = {}
+    q = 0.0
+    for l in starts:
+        phase = l % period
+        before, after = w[l], w[l + B]
+        if phase in last:
+            w_0, w_1, found = last[phase]
+            stretch = math.sqrt(float((before / w_0).max() * (w_1 / after).max()))
+            if found * stretch <= q or stretch - 1 <= 1e-6 * (1 - found):
+                continue
+        if phase not in products:
+            products[phase] = _product(drawn.matrices, l, B)
+        found = sigma_2(products[phase], before, after)
+        last[phase] = before, after, found
+        q = max(q, found)
+    return q
+
+
+def _product(Ps: list[Matrix], start: int, B: int) -> Matrix:
+    total = Ps[start % len(Ps)]
+    for k in range(1, B):
+        total = Ps[(start + k) % len(Ps)] @ total
+    return total
+
+
+__all__ = ["PushSumConstants", "push_sum_constants", "require_column_stochastic", "sigma_2"]

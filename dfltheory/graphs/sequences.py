@@ -100,6 +100,27 @@ class UserSequence:
         return W
 
 
+@dataclass(frozen=True)
+class Rounds:
+    """Some rounds of a sequence; ``exact``: they repeat for ever (a period), else they are a sample."""
+
+    matrices: list[Matrix]
+    exact: bool
+
+
+def rounds_of(sequence: MixingSequence, rounds: int, seed: int = 0) -> Rounds:
+    """One whole period of the sequence where it has one, else its first ``rounds`` rounds.
+
+    Chance comes from ``seed``; a sequence that chooses by losses is given equal ones.
+    """
+    period = None if sequence.random else getattr(sequence, "period", None)
+    if period is None and rounds < 1:
+        raise InputError(f"rounds = {rounds} must be at least 1")
+    rng = np.random.default_rng(seed)
+    losses = np.zeros(sequence.m) if getattr(sequence, "needs_losses", False) else None
+    return Rounds([sequence.matrix(t, rng, losses) for t in range(period or rounds)], period is not None)
+
+
 def as_sequence(topology: Any) -> MixingSequence:
     """Anything that tells how to mix, as a sequence of matrices.
 
@@ -145,4 +166,4 @@ def _from_callable(f: Callable[..., Any]) -> UserSequence:
     return UserSequence(f, as_matrix(first, "the matrix of round 0").shape[0], random)
 
 
-__all__ = ["Constant", "MixingSequence", "Periodic", "UserSequence", "as_sequence"]
+__all__ = ["Constant", "MixingSequence", "Periodic", "Rounds", "UserSequence", "as_sequence", "rounds_of"]

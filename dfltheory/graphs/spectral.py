@@ -15,12 +15,23 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import networkx as nx
 import numpy as np
 import scipy.sparse as sp
 
 from dfltheory.errors import GraphError, InputError
 from dfltheory.graphs.closed_forms import directed_modulus, laplacian_spectrum
-from dfltheory.graphs.matrices import Matrix, read_matrix, tolerance
+from dfltheory.graphs.matrices import (
+    Matrix,
+    asymmetry,
+    entries,
+    is_sparse,
+    line_counts,
+    line_sums,
+    read_matrix,
+    to_dense,
+    tolerance,
+)
 from dfltheory.graphs.topologies import topology
 from dfltheory.graphs.weights import default_weights, weights
 
@@ -65,21 +76,15 @@ def spectral_report(
     >>> spectral_report("ring", m=1_000_000).gap     # 4 pi^2 / (3 m^2)
     1.3159...e-11
     """
-    if isinstance(W, str):
-        if m is None:
-            raise InputError(f"spectral_report({W!r}) needs the number of clients, m=")
-        if method in ("auto", "closed form") and (report := closed_form_report(W, m, weights, **options)):
+    if isinstance(W, str) and m is not None and method in ("auto", "closed form"):
+        if report := closed_form_report(W, m, weights, **options):
             return report
         if method == "closed form":
             raise InputError(
                 f"no closed form is known for {weights or 'default'} weights on {W} with m = {m}"
             )
-        W = _matrix_by_name(W, m, weights, options)
-    elif m is not None or weights is not None or options:
-        raise InputError(
-            "m, weights and options of a topology go with the topology's name, not with a matrix"
-        )
-    return _of_matrix(W, method)
+    A, eps = read_network(W, m, weights, options)
+    return _of_matrix(A, eps, method)
 
 
 def spectral_gap(W: Any, *, m: int | None = None, weights: str | None = None, **options: Any) -> float:
@@ -117,16 +122,13 @@ def closed_form_report(name: str, m: int, rule: str | None, **options: Any) -> S
 
 def eigenvalues(W: Any, *, m: int | None = None, weights: str | None = None, **options: Any) -> np.ndarray:
     """All m eigenvalues of W, largest first (of complex ones, by modulus), by closed form where known."""
-    if isinstance(W, str):
-        if m is None:
-            raise InputError(f"eigenvalues({W!r}) needs the number of clients, m=")
+    if isinstance(W, str) and m is not None:
         L = laplacian_spectrum(W.replace("-", "_"), m, **options) if set(options) <= {"sides"} else None
         alpha = None if L is None else L.alpha((weights or "metropolis").replace("-", "_"))
         if L is not None and alpha is not None:
             return 1.0 - alpha * L.values
-        W = _matrix_by_name(W, m, weights, options)
-    A, _ = _read(W)
-    dense = A.toarray() if sp.issparse(A) else A
+    A, _ = read_network(W, m, weights, options)
+    dense = to_dense(A)
     if np.array_equal(dense, dense.T):
         return np.linalg.eigvalsh(dense)[::-1]
     values = np.linalg.eigvals(dense)
@@ -162,22 +164,27 @@ def _matrix_by_name(name: str, m: int, rule: str | None, options: dict[str, Any]
     return weights(graph, rule, sparse=True)
 
 
-def _read(W: Any) -> tuple[Matrix, float]:
-    import networkx as nx
-
+def read_network(
+    W: Any, m: int | None = None, rule: str | None = None, options: dict[str, Any] | None = None
+) -> tuple[Matrix, float]:
+    """The matrix of a topology by name, of a graph (default weights) or of a matrix; its rounding unit."""
+    if isinstance(W, str):
+        if m is None:
+            raise InputError(f"topology {W!r} needs the number of clients, m=")
+        return _matrix_by_name(W, m, rule, options or {}), EPS
+    if m is not None or rule is not None or options:
+        raise InputError("m, weights and options go with a topology's name, not with a matrix")
     if isinstance(W, nx.Graph) and not nx.is_weighted(W):
         return default_weights(W), EPS
     return read_matrix(W)
 
 
-def _of_matrix(W: Any, method: str) -> SpectralReport:
-    A, eps = _read(W)
+def _of_matrix(A: Matrix, eps: float, method: str) -> SpectralReport:
     m = A.shape[0]
-    _require_doubly_stochastic(A, eps)
+    require_doubly_stochastic(A, eps)
     if m == 1:
         return SpectralReport(1, 0.0, 1.0, "dense", 0.0)
-    asymmetry = abs(A - A.T).max()
-    symmetric = float(asymmetry) <= float(tolerance(eps, 1))
+    symmetric = asymmetry(A) <= float(tolerance(eps, 1))
     ways = {"fft": _by_fft, "dense": _by_dense, "lanczos": _by_lanczos, "inverse": _by_inverse}
     if method != "auto":
         if method not in ways:
@@ -192,15 +199,15 @@ def _of_matrix(W: Any, method: str) -> SpectralReport:
     return report or _by_lanczos(A, symmetric) or _by_inverse(A, symmetric) or _by_dense(A, symmetric)
 
 
-def _require_doubly_stochastic(A: Matrix, eps: float) -> None:
-    entries = A.data if sp.issparse(A) else A
-    if not np.isfinite(entries).all():
+def require_doubly_stochastic(A: Matrix, eps: float) -> None:
+    """Raise :class:`GraphError`, naming the place, unless A is finite and its rows and columns sum to 1."""
+    if not np.isfinite(entries(A)).all():
         raise GraphError(
             "the mixing matrix holds a value that is not finite: check_mixing_matrix names the place"
         )
     for axis, line in ((1, "row"), (0, "column")):
-        sums = np.asarray(A.sum(axis=axis)).ravel()
-        terms = np.asarray((A != 0).sum(axis=axis)).ravel()
+        sums = line_sums(A, axis=axis)
+        terms = line_counts(A, axis=axis)
         off = np.abs(sums - 1.0) - tolerance(eps, terms)
         worst = int(np.argmax(off))
         if off[worst] > 0:
@@ -220,7 +227,7 @@ def _symmetric_report(
 
 
 def _by_dense(A: Matrix, symmetric: bool) -> SpectralReport:
-    dense = A.toarray() if sp.issparse(A) else A
+    dense = to_dense(A)
     m = len(dense)
     if symmetric:
         values = np.linalg.eigvalsh((dense + dense.T) / 2 - 1.0 / m)
@@ -284,7 +291,7 @@ def _by_inverse(A: Matrix, symmetric: bool) -> SpectralReport | None:
     from dfltheory.graphs.weights import support_parts
 
     m = A.shape[0]
-    if not symmetric or not sp.issparse(A) or m < 3 or (A.data < 0).any():
+    if not symmetric or not is_sparse(A) or m < 3 or (A.data < 0).any():
         return None
     if support_parts(A) > 1:
         return _symmetric_report(m, 0.0, 2.0, "components", 0.0)
@@ -311,9 +318,9 @@ def extreme_eigenvalues(W: Matrix) -> tuple[float, float, float]:
     from scipy.sparse.linalg import eigsh
 
     m = W.shape[0]
-    S = (W + W.T) / 2
+    S: Any = (W + W.T) / 2
     if m <= DENSE_SPECTRUM:
-        values = np.linalg.eigvalsh(S.toarray() if sp.issparse(S) else S)
+        values = np.linalg.eigvalsh(to_dense(S))
         return float(values[0]), float(values[-1]), m * EPS * float(max(abs(values[0]), abs(values[-1])))
     values = eigsh(
         S, k=2, which="BE", v0=_start(m), tol=1e-9, ncv=60, maxiter=10_000, return_eigenvectors=False
@@ -351,6 +358,8 @@ __all__ = [
     "lam",
     "laplacian_extremes",
     "phi",
+    "read_network",
+    "require_doubly_stochastic",
     "spectral_gap",
     "spectral_report",
 ]

@@ -237,6 +237,11 @@ def from_matrix(W: Any) -> nx.Graph:
     return _graph(m, arcs, "custom") if symmetric else _digraph(m, arcs, "custom")
 
 
+def as_graph(network: Any) -> nx.Graph:
+    """A networkx graph as it is; the graph of anything else that :func:`from_matrix` takes."""
+    return network if isinstance(network, nx.Graph) else from_matrix(network)
+
+
 def check_sides(m: int, sides: tuple[int, int] | None) -> tuple[int, int]:
     """(a, b) with a b = m: as given, or the factors of m nearest to each other, a <= b."""
     if sides is None:
@@ -289,8 +294,23 @@ def _until(draw: Callable[[], Any], connected: Callable[[Any], bool], what: str)
 
 
 __all__ = [
-    *TOPOLOGIES,
+    "ring",
+    "path",
+    "star",
+    "complete",
+    "grid",
+    "torus",
+    "hypercube",
+    "exponential",
+    "directed_exponential",
+    "directed_ring",
+    "random_regular",
+    "erdos_renyi",
+    "random_out_degree",
+    "two_cliques",
+    "binary_tree",
     "TOPOLOGIES",
+    "as_graph",
     "check_sides",
     "from_matrix",
     "hops",

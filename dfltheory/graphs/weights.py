@@ -18,7 +18,7 @@ import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
 from dfltheory.errors import GraphError, InputError, UnknownNameError
-from dfltheory.graphs.matrices import Matrix, adjacency, nodes_in_order, settle
+from dfltheory.graphs.matrices import Matrix, adjacency, line_sums, nodes_in_order, settle
 
 
 def metropolis(graph: nx.Graph, sparse: bool | None = None) -> Matrix:
@@ -75,7 +75,7 @@ def row_stochastic(graph: nx.Graph, weight: str | None = None, sparse: bool | No
     ``weight`` names an edge attribute a_ij > 0 (default: all 1); a self-loop gives a_ii, else 1.
     """
     A = _strongly(graph, weight, "row_stochastic")
-    return settle(sp.csr_array(sp.diags_array(1 / _sums(A, axis=1)) @ A), sparse)
+    return settle(sp.csr_array(sp.diags_array(1 / line_sums(A, axis=1)) @ A), sparse)
 
 
 def column_stochastic(graph: nx.Graph, weight: str | None = None, sparse: bool | None = None) -> Matrix:
@@ -85,7 +85,7 @@ def column_stochastic(graph: nx.Graph, weight: str | None = None, sparse: bool |
     rows need not, which push-sum repairs. ``weight`` as in :func:`row_stochastic`.
     """
     A = _strongly(graph, weight, "column_stochastic")
-    return settle(sp.csr_array(A @ sp.diags_array(1 / _sums(A, axis=0))), sparse)
+    return settle(sp.csr_array(A @ sp.diags_array(1 / line_sums(A, axis=0))), sparse)
 
 
 # -- the rules on adjacency matrices, connected or not (a single round of a sequence may not be) ------
@@ -109,7 +109,7 @@ def laplacian_weights_of(A: sp.csr_array, alpha: float) -> sp.csr_array:
 def column_stochastic_of(A: sp.csr_array) -> sp.csr_array:
     """Out-degree weights on a 0/1 adjacency matrix A[i, j] = 1 where j sends to i."""
     A = sp.csr_array(A + sp.eye_array(A.shape[0], format="csr"))
-    return sp.csr_array(A @ sp.diags_array(1 / _sums(A, axis=0)))
+    return sp.csr_array(A @ sp.diags_array(1 / line_sums(A, axis=0)))
 
 
 def _with_diagonal(i: np.ndarray, j: np.ndarray, w: np.ndarray, m: int) -> sp.csr_array:
@@ -126,10 +126,6 @@ def _with_diagonal(i: np.ndarray, j: np.ndarray, w: np.ndarray, m: int) -> sp.cs
 
 def _degrees(A: sp.csr_array) -> np.ndarray:
     return np.diff(A.indptr)
-
-
-def _sums(A: sp.csr_array, axis: int) -> np.ndarray:
-    return np.asarray(A.sum(axis=axis)).ravel()
 
 
 def _undirected(graph: nx.Graph, rule: str) -> sp.csr_array:
@@ -194,13 +190,20 @@ def check_connected(A: sp.csr_array, graph: nx.Graph | None = None) -> None:
 
 def support_parts(W: sp.csr_array) -> int:
     """How many components the links of W fall into, whichever way they point."""
-    return int(connected_components(W, directed=False, return_labels=False))
+    parts, _ = connected_components(W, directed=False)
+    return int(parts)
+
+
+def _fastest_mixing(graph: nx.Graph, **options: Any) -> Matrix:
+    from dfltheory.graphs.fastest import fastest_mixing
+
+    return fastest_mixing(graph, **options)
 
 
 WEIGHT_RULES: dict[str, Callable[..., Matrix]] = {
     f.__name__: f
     for f in (metropolis, uniform, max_degree, lazy, laplacian, column_stochastic, row_stochastic)
-}
+} | {"fastest_mixing": _fastest_mixing}
 """The weight rules by name."""
 
 
@@ -219,7 +222,13 @@ def default_weights(graph: nx.Graph, sparse: bool | None = None) -> Matrix:
 
 
 __all__ = [
-    *WEIGHT_RULES,
+    "metropolis",
+    "uniform",
+    "max_degree",
+    "lazy",
+    "laplacian",
+    "column_stochastic",
+    "row_stochastic",
     "WEIGHT_RULES",
     "check_connected",
     "column_stochastic_of",

@@ -1,0 +1,203 @@
+"""``dfltheory topology``: the constants of a topology, the check of a matrix, the comparison of several."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from dfltheory.cli.output import assignments, emit
+
+if TYPE_CHECKING:
+    from dfltheory.graphs import Report
+
+
+class _NameFirst(TyperGroup):
+    """``topology NAME ...`` is short for ``topology show NAME ...``."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        if args and args[0] not in self.commands and args[0] != "--help":
+            args = ["show", *args]
+        return super().parse_args(ctx, args)
+
+
+app = typer.Typer(
+    name="topology", cls=_NameFirst, no_args_is_help=True, add_completion=False, rich_markup_mode="markdown"
+)
+
+AsJson = Annotated[bool, typer.Option("--json", help="One JSON document on stdout and nothing else.")]
+
+
+@app.callback()
+def topology() -> None:
+    """What a communication topology costs: lambda, spectral gap, Phi(lambda, m, Q), push-sum constants.
+
+    Examples:
+
+        dfltheory topology ring --m 16 --weights metropolis --Q 4
+
+        dfltheory topology torus --m 64 --plot torus.pdf
+
+        dfltheory topology check my_matrix.npy
+
+        dfltheory topology compare ring torus exponential --m 16 64 256 1024
+
+    `dfltheory topology NAME` is short for `dfltheory topology show NAME`.
+    """
+
+
+@app.command()
+def show(
+    name: Annotated[
+        str, typer.Argument(help="ring, torus, grid, exponential, complete, star, ... (see --list).")
+    ] = "",
+    m: Annotated[int, typer.Option("--m", help="Number of clients.")] = 16,
+    weights: Annotated[
+        str | None,
+        typer.Option(help="Weight rule. Default: metropolis; column_stochastic on directed graphs."),
+    ] = None,
+    q: Annotated[int, typer.Option("--Q", help="Gossip steps a round, for Phi(lambda, m, Q).")] = 1,
+    option: Annotated[
+        list[str] | None,
+        typer.Option("--option", help="NAME=VALUE of the topology: degree=4, p=0.2, seed=1, sides=4x8."),
+    ] = None,
+    plot: Annotated[
+        Path | None, typer.Option(help="Draw graph and spectrum to this file (png, pdf, svg).")
+    ] = None,
+    list_names: Annotated[bool, typer.Option("--list", help="List topologies and weight rules.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Constants and checks of one topology.
+
+    A million clients are fine where a closed form is known (ring, torus, exponential, ...): nothing is built
+    then, and only what the closed form gives is printed. Exit status 1 when an assumption fails.
+
+    Examples:
+
+        dfltheory topology ring --m 1000000
+
+        dfltheory topology star --m 16 --weights uniform
+
+        dfltheory topology random-out-degree --m 100 --option degree=10 --option seed=1
+    """
+    from dfltheory import graphs
+    from dfltheory.errors import InputError
+
+    if list_names:
+        names = {"topologies": sorted(graphs.TOPOLOGIES), "weights": sorted(graphs.WEIGHT_RULES)}
+        emit(names, "\n".join(f"{kind}: {', '.join(known)}" for kind, known in names.items()), as_json)
+        return
+    if not name:
+        raise InputError("give the name of a topology, as in `dfltheory topology ring`; --list shows all")
+    from dfltheory.cli.topology_report import describe, describe_large, description_text
+
+    options = _options(option)
+    document = describe_large(name, m, weights, q, options) if plot is None else None
+    if document is None:
+        document = describe(name, m, weights, q, options, plot)
+    emit(document, description_text(document), as_json)
+    leave(document["ok"])
+
+
+@app.command()
+def check(
+    file: Annotated[Path, typer.Argument(help="A matrix (npy, npz, csv, txt, mtx) or an edge list.")],
+    push_sum: Annotated[
+        bool, typer.Option("--push-sum", help="Check what push-sum assumes instead of Definition 1.")
+    ] = False,
+    directed: Annotated[
+        bool, typer.Option("--directed", help="The edge list is one of arcs `from to [weight]`.")
+    ] = False,
+    graph: Annotated[
+        Path | None, typer.Option(help="Edge list or adjacency matrix that the weights must respect.")
+    ] = None,
+    tol: Annotated[float | None, typer.Option(help="Tolerance instead of rounding error.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Check a user's matrix: every assumption that fails, where, and which theorems it takes away.
+
+    Exit status 0 when all hold, 1 when one fails, 2 when the file cannot be read or is no finite square
+    matrix. An edge list without weights is given Metropolis weights (out-degree weights with --directed).
+
+    Examples:
+
+        dfltheory topology check W.csv
+
+        dfltheory topology check P.npz --push-sum --json
+
+        dfltheory topology check W.npy --graph links.edgelist
+    """
+    from dfltheory import graphs
+    from dfltheory.graphs.files import read_matrix_file
+
+    matrix = read_matrix_file(file, directed=directed)
+    if push_sum:
+        report = graphs.check_push_sum(matrix, tol=tol)
+    else:
+        links = None if graph is None else graphs.as_graph(read_matrix_file(graph, directed=directed))
+        report = graphs.check_mixing_matrix(matrix, links, tol=tol)
+    emit({"file": str(file)} | report_document(report), str(report), as_json)
+    leave(report.ok)
+
+
+@app.command(context_settings={"allow_extra_args": False})
+def compare(
+    names: Annotated[
+        list[str], typer.Argument(help="Topologies; a number among them counts as a further m.")
+    ],
+    m: Annotated[
+        list[int] | None, typer.Option("--m", help="Numbers of clients. Default: 16 64 256 1024.")
+    ] = None,
+    weights: Annotated[str | None, typer.Option(help="Weight rule for all of them.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Spectral gaps of several topologies at several m, with the exponent p of gap ~ m^-p fitted.
+
+    Examples:
+
+        dfltheory topology compare ring torus exponential --m 16 64 256 1024
+
+        dfltheory topology compare ring path --m 100 10000 1000000 --json
+    """
+    from dfltheory.cli.topology_report import comparison, comparison_text
+
+    given: set[int] = {*(m or []), *(int(n) for n in names if n.isdecimal())}
+    sizes = sorted(given) or [16, 64, 256, 1024]
+    document = comparison([n for n in names if not n.isdecimal()], sizes, weights)
+    emit(document, lambda: comparison_text(document), as_json)
+
+
+def leave(ok: bool) -> None:
+    """Exit status 1 where a check has failed."""
+    if not ok:
+        raise typer.Exit(1)
+
+
+def report_document(report: Report) -> dict[str, Any]:
+    """A check's report as JSON."""
+    failures = [
+        {"law": f.law, "place": f.place, "value": f.value, "tolerance": f.tolerance, "message": f.message}
+        for f in report.failures
+    ]
+    return {
+        "ok": report.ok,
+        "laws": list(report.laws),
+        "failures": failures,
+        "takes_away": list(report.takes_away),
+        **report.details,
+    }
+
+
+def _options(items: list[str] | None) -> dict[str, Any]:
+    """The topology's options; ``sides=4x8`` becomes (4, 8)."""
+    from dfltheory.errors import InputError
+
+    options = assignments(items)
+    if "sides" in options:
+        try:
+            options["sides"] = tuple(int(s) for s in str(options["sides"]).split("x"))
+        except ValueError:
+            raise InputError(f"sides={options['sides']} must be two whole numbers, as in sides=4x8") from None
+    return options

@@ -1,0 +1,188 @@
+"""What ``dfltheory topology`` says of a topology: one document, and the text made from it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dfltheory import graphs
+from dfltheory.cli.topology import report_document
+from dfltheory.errors import DFLTheoryError, InputError
+from dfltheory.graphs.spectral import closed_form_report
+
+if TYPE_CHECKING:
+    import networkx as nx
+
+    from dfltheory.graphs import SpectralReport
+
+LARGEST_BUILT = 20_000
+"""Up to this many clients the graph is built and its matrix checked even where a closed form is known."""
+
+
+def describe_large(
+    name: str, m: int, rule: str | None, Q: int, options: dict[str, Any]
+) -> dict[str, Any] | None:
+    """The document of a large topology by closed forms alone, or None where it must be built."""
+    if m <= LARGEST_BUILT:
+        return None
+    report = closed_form_report(name, m, rule, **options)
+    if report is None:
+        return None
+    directed = name.replace("-", "_").startswith("directed")
+    document = _head(name, m, rule or ("column_stochastic" if directed else "metropolis"))
+    return document | _gossip(report, Q) | _stated(name, m, rule) | {"check": None, "ok": True}
+
+
+def describe(
+    name: str, m: int, rule: str | None, Q: int, options: dict[str, Any], plot: Path | None
+) -> dict[str, Any]:
+    """The document of a topology whose graph and matrix are built, checked and drawn."""
+    G = graphs.topology(name, m, **options)
+    rule = rule or ("column_stochastic" if G.is_directed() else "metropolis")
+    W = graphs.weights(G, rule)
+    push_sum = rule.replace("-", "_") == "column_stochastic"
+    check = graphs.check_push_sum(W) if push_sum else graphs.check_mixing_matrix(W, G)
+    doubly = graphs.check_mixing_matrix(W, laws="doubly stochastic").ok
+    document = _head(G.name, m, rule) | _degrees(G)
+    if doubly:
+        report = closed_form_report(name, m, rule, **options) or graphs.spectral_report(W)
+        document |= _gossip(report, Q) | _stated(name, m, rule)
+    if push_sum and check.ok:
+        document |= _push_sum(W)
+    if plot is not None:
+        from dfltheory.files import replacing
+        from dfltheory.graphs.plots import plot_topology
+
+        if plot.suffix.lower() not in (".png", ".pdf", ".svg"):
+            raise InputError(f"{plot}: pictures are drawn to .png, .pdf or .svg files")
+        figure = plot_topology(G, W, f"{G.name}, {rule} weights")
+        with replacing(plot) as path:
+            figure.savefig(path, dpi=200)
+        document["plot"] = str(plot)
+    return document | {"check": report_document(check), "ok": check.ok}
+
+
+def description_text(document: dict[str, Any]) -> str:
+    """The document for people."""
+    d = document
+    lines = [f"{d['topology']}: m = {d['m']}, {d['weights']} weights"]
+    if "links" in d:
+        low, high = d["degree"]
+        lines.append(
+            f"  links                 {d['links']}, degree {low if low == high else f'{low} to {high}'}"
+        )
+    if "lam" in d:
+        lines += [
+            f"  lambda                {d['lam']:.12g}",
+            f"  spectral gap          {d['gap']:.6g}   ({d['method']}, +- {d['error']:.1g})",
+            f"  Phi(lambda, m, Q={d['Q']})   {d['phi']:.6g}",
+            f"  mixing time (1/4)     {d['mixing_time']:.6g} rounds",
+        ]
+    if "push_sum" in d:
+        p, c = d["push_sum"], d["cited"]
+        lines += [
+            f"  push-sum, computed    delta = {p['delta']:.6g}, q = {p['q']:.6g}, C = {p['C']:.6g}",
+            f"  push-sum, as cited    1 - q = {c['one_minus_q']:.3g}, C = {c['C']:.3g}   (Assran et al.)",
+        ]
+    if "table1" in d:
+        t = d["table1"]
+        lines.append(f"  Table 1 states        gap {t['text']}   (stated/true = {t['ratio']:.4g})")
+    lines += _check_lines(d["check"])
+    if "plot" in d:
+        lines.append(f"  picture               {d['plot']}")
+    return "\n".join(lines)
+
+
+def _check_lines(check: dict[str, Any] | None) -> list[str]:
+    if check is None:
+        return ["  checks                none: known by closed form, no matrix was built"]
+    if check["ok"]:
+        return [f"  checks                all hold: {', '.join(check['laws'])}"]
+    lines = [f"  checks                {len(check['failures'])} of {len(check['laws'])} laws broken"]
+    lines += [f"    {f['law']}: {f['message']}" for f in check["failures"]]
+    return [*lines, f"    takes away: {', '.join(check['takes_away'])}"]
+
+
+def comparison(names: list[str], sizes: list[int], rule: str | None) -> dict[str, Any]:
+    """Gaps of topologies at several sizes, and their fitted exponents."""
+    if not names:
+        raise InputError("give the names of topologies, as in `dfltheory topology compare ring torus`")
+    rows = []
+    for name in names:
+        s = graphs.gap_scaling(name.replace("-", "_"), sizes, rule)
+        gaps = {str(r.m): r.gap for r in s.reports}
+        methods = sorted({r.method for r in s.reports})
+        rows.append(
+            {
+                "topology": name,
+                "weights": s.weights,
+                "gaps": gaps,
+                "exponent": s.exponent,
+                "residual": s.residual,
+            }
+            | {"methods": methods}
+        )
+    return {"m": sizes, "rows": rows}
+
+
+def comparison_text(document: dict[str, Any]) -> None:
+    """Print the comparison as a table."""
+    from rich.console import Console
+    from rich.table import Table
+
+    rules = {row["weights"] for row in document["rows"]}
+    table = Table(title="Spectral gap 1 - lambda, " + (f"{rules.pop()} weights" if len(rules) == 1 else ""))
+    table.caption = "p: least-squares fit of gap ~ c m^-p; misfit: its worst error in log gap"
+    table.add_column("topology", no_wrap=True)
+    for title in (*(f"m = {m}" for m in document["m"]), "p", "misfit"):
+        table.add_column(title, justify="right", no_wrap=True)
+    for row in document["rows"]:
+        gaps = [f"{row['gaps'][str(m)]:.4g}" for m in document["m"]]
+        name = row["topology"] if not rules else f"{row['topology']} ({row['weights']})"
+        table.add_row(name, *gaps, f"{row['exponent']:.2f}", f"{row['residual']:.1g}")
+    Console().print(table)
+
+
+def _head(name: str, m: int, rule: str) -> dict[str, Any]:
+    return {"topology": name, "m": m, "weights": rule}
+
+
+def _degrees(G: nx.Graph) -> dict[str, Any]:
+    degrees = [d for _, d in (G.out_degree() if G.is_directed() else G.degree())]  # type: ignore[operator]
+    return {"links": G.number_of_edges(), "degree": [min(degrees), max(degrees)]}
+
+
+def _gossip(report: SpectralReport, Q: int) -> dict[str, Any]:
+    return {
+        "lam": report.lam,
+        "gap": report.gap,
+        "method": report.method,
+        "error": report.error,
+        "Q": Q,
+        "phi": graphs.phi(min(report.lam, 1.0), m=report.m, Q=Q),
+        "mixing_time": graphs.mixing_rounds(report.gap),
+    }
+
+
+def _push_sum(W: Any) -> dict[str, Any]:
+    computed, cited = graphs.push_sum_constants(W), graphs.cited_constants(W)
+    return {
+        "push_sum": {"delta": computed.delta, "q": computed.q, "C": computed.C, "window": computed.window},
+        "cited": {"one_minus_q": cited.one_minus_q, "C": cited.C, "D": cited.D, "diameter": cited.diameter},
+    }
+
+
+def _stated(name: str, m: int, rule: str | None) -> dict[str, Any]:
+    try:
+        row = graphs.table1(name, m, rule)
+    except DFLTheoryError:  # Table 1 has no such row
+        return {}
+    return {
+        "table1": {
+            "relation": row.relation,
+            "formula": row.formula,
+            "stated": row.stated,
+            "ratio": row.ratio,
+            "text": row.stated_text,
+        }
+    }

@@ -1,0 +1,88 @@
+"""Who reaches whom over time: windows of rounds whose links together connect everybody, and diameters."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.sparse.csgraph import connected_components, shortest_path
+
+from dfltheory.graphs.matrices import Matrix, support
+
+
+def strongly_connected(S: sp.csr_array) -> bool:
+    """Whether everybody reaches everybody over the links of S."""
+    return connected_components(S, directed=True, connection="strong", return_labels=False) == 1
+
+
+def union(supports: Sequence[sp.csr_array]) -> sp.csr_array:
+    """The links of all of these."""
+    total = supports[0]
+    for S in supports[1:]:
+        total = sp.csr_array(total + S)
+    total.data[:] = 1.0
+    return total
+
+
+def window(Ps: Sequence[Matrix], *, periodic: bool) -> tuple[int | None, int]:
+    """(B, l): the smallest B such that every B rounds in a row are strongly connected together.
+
+    ``periodic``: the list goes on for ever, so that windows wrap around; else only windows inside it count.
+    Where no B serves, B is None; ``l`` is a round at which a window of B - 1 (or of all) fails.
+    """
+    links = [support(P) for P in Ps]
+    T = len(links)
+
+    def first_failure(B: int) -> int | None:
+        starts = range(T) if periodic else range(T - B + 1)
+        for l in starts:
+            if not strongly_connected(union([links[(l + k) % T] for k in range(B)])):
+                return l
+        return None
+
+    if (failed := first_failure(T)) is not None:
+        return None, failed
+    low, high, where = 0, T, 0  # B = low fails (at ``where``), B = high serves: more rounds only add links
+    while high - low > 1:
+        middle = (low + high) // 2
+        failed = first_failure(middle)
+        if failed is None:
+            high = middle
+        else:
+            low, where = middle, failed
+    return high, where
+
+
+def diameter(S: sp.csr_array) -> float:
+    """The longest of all shortest directed paths; infinite where somebody is out of reach."""
+    if S.shape[0] == 1:
+        return 0.0
+    # S[i, j] is a link j -> i; the diameter is the same read backwards
+    return float(shortest_path(S, method="D", unweighted=True).max())
+
+
+def algebraic_connectivity(S: sp.csr_array) -> float:
+    """mu_2: the second least Laplacian eigenvalue of the links of S, each read as working both ways."""
+    from dfltheory.graphs.spectral import laplacian_extremes
+
+    both = sp.csr_array(S + S.T)
+    both.data[:] = 1.0
+    return max(float(laplacian_extremes(both)[0]), 0.0)
+
+
+def unreached(S: sp.csr_array) -> tuple[int, int] | None:
+    """(j, i): a client i that nothing sent by j ever reaches, or None."""
+    from scipy.sparse.csgraph import breadth_first_order
+
+    m = S.shape[0]
+    for links, forward in ((S.T, True), (S, False)):
+        seen = np.zeros(m, dtype=bool)
+        seen[breadth_first_order(sp.csr_array(links), 0, return_predecessors=False)] = True
+        if not seen.all():
+            other = int(np.argmin(seen))
+            return (0, other) if forward else (other, 0)
+    return None
+
+
+__all__ = ["algebraic_connectivity", "diameter", "strongly_connected", "union", "unreached", "window"]

@@ -1,0 +1,146 @@
+"""Reading a user's matrix or graph from a file: npy, npz, csv, txt, mtx, or an edge list."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import networkx as nx
+import numpy as np
+import scipy.sparse as sp
+
+from dfltheory.errors import InputError
+from dfltheory.graphs.matrices import Matrix, read_matrix
+
+EDGE_LISTS = (".edgelist", ".edges", ".el")
+SUFFIXES = (".npy", ".npz", ".csv", ".txt", ".mtx", *EDGE_LISTS)
+
+
+def read_matrix_file(path: str | Path, *, directed: bool = False) -> Matrix | nx.Graph:
+    """The matrix in a file, or the graph of an edge list without weights.
+
+    ``.npy`` one array; ``.npz`` one array, or a scipy sparse matrix; ``.csv`` (commas) and ``.txt`` (blanks)
+    one row a line, ``#`` starts a comment; ``.mtx`` Matrix Market; ``.edgelist``, ``.edges``, ``.el`` one
+    link ``u v`` or ``u v weight`` a line: with weights it is a matrix (``u u weight`` for the diagonal; each
+    line is w_uv and w_vu, or with ``directed`` the weight of u -> v alone).
+
+    Anything that cannot be read as a finite square matrix raises :class:`InputError` naming file and place.
+    Pickled arrays are never loaded.
+    """
+    path = Path(path)
+    suffix = path.suffix.lower()
+    if suffix not in SUFFIXES:
+        raise InputError(
+            f"{path}: cannot tell the format from {suffix or 'no suffix'!r}; known: {', '.join(SUFFIXES)}"
+        )
+    try:
+        raw = _load(path, suffix, directed)
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror or error}") from error
+    except InputError:
+        raise
+    except Exception as error:  # whatever a parser of a foreign format raises
+        raise InputError(
+            f"{path}: not a readable {suffix[1:]} file: {' '.join(str(error).split())}"
+        ) from error
+    if isinstance(raw, nx.Graph):
+        return raw
+    try:
+        W, _ = read_matrix(raw, "the matrix")
+    except ValueError as error:
+        raise InputError(f"{path}: {error}") from error
+    entries = sp.coo_array(W)
+    bad = np.flatnonzero(~np.isfinite(entries.data))
+    if len(bad):
+        i, j = (int(c[bad[0]]) for c in entries.coords)
+        raise InputError(f"{path}: entry ({i}, {j}) is {entries.data[bad[0]]}, not a finite number")
+    return W
+
+
+def _load(path: Path, suffix: str, directed: bool) -> Any:
+    if suffix == ".npy":
+        return np.load(path, allow_pickle=False)
+    if suffix == ".npz":
+        return _load_npz(path)
+    if suffix in (".csv", ".txt"):
+        return _load_text(path, "," if suffix == ".csv" else None)
+    if suffix == ".mtx":
+        from scipy.io import mmread
+
+        return mmread(path)
+    return _load_edges(path, directed)
+
+
+def _load_npz(path: Path) -> Any:
+    with np.load(path, allow_pickle=False) as archive:
+        names = archive.files
+        if "format" in names:
+            return sp.load_npz(path)
+        if len(names) != 1:
+            raise InputError(f"{path}: holds {len(names)} arrays ({', '.join(names)}), not one matrix")
+        return archive[names[0]]
+
+
+def _load_text(path: Path, delimiter: str | None) -> np.ndarray:
+    rows: list[list[float]] = []
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+        words = line.split("#", 1)[0].strip()
+        if not words:
+            continue
+        row = [_number(word.strip(), path, number) for word in words.split(delimiter)]
+        if rows and len(row) != len(rows[0]):
+            raise InputError(
+                f"{path}, line {number}: {len(row)} numbers where the first row has {len(rows[0])}"
+            )
+        rows.append(row)
+    if not rows:
+        raise InputError(f"{path}: holds no numbers")
+    return np.array(rows)
+
+
+def _load_edges(path: Path, directed: bool) -> Any:
+    links: list[tuple[str, str]] = []
+    weights: list[float | None] = []
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+        words = line.split("#", 1)[0].replace(",", " ").split()
+        if not words:
+            continue
+        if len(words) not in (2, 3):
+            raise InputError(f"{path}, line {number}: {len(words)} words, not `u v` or `u v weight`")
+        links.append((words[0], words[1]))
+        weights.append(_number(words[2], path, number) if len(words) == 3 else None)
+    if not links:
+        raise InputError(f"{path}: holds no links")
+    given = [w is not None for w in weights]
+    if any(given) and not all(given):
+        raise InputError(f"{path}: some links have a weight and some have none")
+    return _graph_of(links, weights, directed)
+
+
+def _graph_of(links: list[tuple[str, str]], weights: list[float | None], directed: bool) -> Any:
+    names = {name for link in links for name in link}
+    numbers = all(name.isdecimal() for name in names)
+    ordered = sorted(names, key=(lambda name: (int(name), name)) if numbers else None)
+    place = {name: k for k, name in enumerate(ordered)}
+    u, v = (np.array([place[link[end]] for link in links]) for end in (0, 1))
+    if weights[0] is None:
+        graph: nx.Graph = nx.DiGraph() if directed else nx.Graph()
+        graph.add_nodes_from(range(len(ordered)))
+        graph.add_edges_from(zip(u.tolist(), v.tolist()))
+        return graph
+    w = np.array(weights, dtype=float)
+    size = (len(ordered), len(ordered))
+    if directed:  # u sends to v: v is the row
+        return sp.csr_array(sp.coo_array((w, (v, u)), shape=size))
+    off = u != v
+    return sp.csr_array(sp.coo_array((np.r_[w, w[off]], (np.r_[u, v[off]], np.r_[v, u[off]])), shape=size))
+
+
+def _number(word: str, path: Path, line: int) -> float:
+    try:
+        return float(word)
+    except ValueError:
+        raise InputError(f"{path}, line {line}: {word!r} is not a number") from None
+
+
+__all__ = ["SUFFIXES", "read_matrix_file"]
