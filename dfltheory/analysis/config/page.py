@@ -74,11 +74,14 @@ def _option_documents(section: str, name: str) -> list[dict[str, Any]]:
     ]
 
 
+_BLOCK = "Parameters\n----------\n"
+
+
 def meaning(section: str, name: str) -> str:
     """What the docstring of a task, topology or algorithm says of its options, in one line of Markdown."""
     text = inspect.getdoc(builder(section, name)) or ""
-    if section == "task":
-        block = text.partition("Parameters\n----------\n")[2].partition("\n\n")[0]
+    if section == "task" and _BLOCK in text:
+        block = text.partition(_BLOCK)[2].partition("\n\n")[0]
         entries = re.sub(r"\n +", " ", block).split("\n")
         text = "; ".join(re.sub(r"^([\w, ]+) :", lambda m: f"`{m[1].strip()}`:", line) for line in entries)
     elif section == "algorithm":

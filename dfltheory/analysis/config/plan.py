@@ -182,10 +182,12 @@ def _axes(table: Any, source: str) -> Iterator[Axis]:
                 )
         if len({repr(row) for row in rows}) < len(rows):
             raise InputError(f"{source}: sweep.{line!r} lists a value twice")
-        for name in names:
-            if name in seen:
-                raise InputError(f"{source}: {name} is swept twice")
-            seen.add(name)
+        for place, name in enumerate(names):
+            tables = [row[place] for row in rows if isinstance(row[place], dict)]
+            for moved in {name} | {f"{name}.{key}" for table in tables for key in table}:
+                if moved in seen:
+                    raise InputError(f"{source}: {moved} is swept twice")
+                seen.add(moved)
         yield Axis(names, tuple(tuple(row) for row in rows))
 
 
