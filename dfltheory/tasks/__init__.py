@@ -14,9 +14,13 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from dfltheory.tasks import estimate, partition
     from dfltheory.tasks.federated import digits, image_task
+    from dfltheory.tasks.networks import TwoLayer, two_layer
     from dfltheory.tasks.noise import FiniteSupport, Gaussian, Noise
+    from dfltheory.tasks.personal import Coupled, PersonalQuadratic, coupled, personal_quadratic
     from dfltheory.tasks.quadratics import Quadratic, quadratic
     from dfltheory.tasks.registry import get, names
+    from dfltheory.tasks.regressions import Regression, regression
+    from dfltheory.tasks.separable import Clipped, Sinusoidal, clipped, sinusoidal
     from dfltheory.tasks.supervised import Supervised
     from dfltheory.tasks.synthetic import Synthetic
     from dfltheory.tasks.task import Task
@@ -30,6 +34,18 @@ _NAMES = {
     "FiniteSupport": "noise",
     "Quadratic": "quadratics",
     "quadratic": "quadratics",
+    "Sinusoidal": "separable",
+    "sinusoidal": "separable",
+    "Clipped": "separable",
+    "clipped": "separable",
+    "Regression": "regressions",
+    "regression": "regressions",
+    "TwoLayer": "networks",
+    "two_layer": "networks",
+    "PersonalQuadratic": "personal",
+    "personal_quadratic": "personal",
+    "Coupled": "personal",
+    "coupled": "personal",
     "digits": "federated",
     "image_task": "federated",
     "get": "registry",
@@ -59,6 +75,18 @@ __all__ = [
     "FiniteSupport",
     "Quadratic",
     "quadratic",
+    "Sinusoidal",
+    "sinusoidal",
+    "Clipped",
+    "clipped",
+    "Regression",
+    "regression",
+    "TwoLayer",
+    "two_layer",
+    "PersonalQuadratic",
+    "personal_quadratic",
+    "Coupled",
+    "coupled",
     "digits",
     "image_task",
     "get",

@@ -12,6 +12,12 @@ from dfltheory.tasks.task import Task
 
 _FACTORIES = {
     "quadratic": "quadratics:quadratic",
+    "sinusoidal": "separable:sinusoidal",
+    "clipped": "separable:clipped",
+    "regression": "regressions:regression",
+    "two_layer": "networks:two_layer",
+    "personal_quadratic": "personal:personal_quadratic",
+    "coupled": "personal:coupled",
 }
 _IMAGES = ("digits", "mnist", "fashion_mnist", "cifar10", "cifar100", "tiny_imagenet")
 

@@ -33,6 +33,7 @@ def heterogeneity(task, x: Tensor) -> tuple[Tensor, Tensor]:
     """(root mean square, maximum) over clients of ||grad f_i(x) - grad f(x)|| at points x (S, d)."""
     gradients = task.gradient(x.unsqueeze(1).expand(-1, task.m, -1))
     gaps = (gradients - gradients.mean(1, keepdim=True)).square().sum(-1)
+    gaps = gaps.clamp_min(1e-24)  # the root has no slope at 0
     return gaps.mean(-1).sqrt(), gaps.amax(-1).sqrt()
 
 

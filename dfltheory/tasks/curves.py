@@ -1,0 +1,179 @@
+"""Scalar losses phi(t) with known slopes and curvatures, from which tasks with known constants are built.
+
+Every curve has its largest |phi''| at t = 0, where phi'' > 0; and phi >= 0 everywhere.
+"""
+
+from __future__ import annotations
+
+import abc
+import math
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from dfltheory.errors import InputError
+
+
+@dataclass(frozen=True)
+class Curve(abc.ABC):
+    """phi with its first two derivatives and their exact ranges."""
+
+    @abc.abstractmethod
+    def value(self, t: Tensor) -> Tensor: ...
+
+    @abc.abstractmethod
+    def slope(self, t: Tensor) -> Tensor: ...
+
+    @abc.abstractmethod
+    def curvature(self, t: Tensor) -> Tensor: ...
+
+    @property
+    @abc.abstractmethod
+    def steepest(self) -> float:
+        """sup |phi'|, possibly infinite."""
+
+    @property
+    @abc.abstractmethod
+    def curvatures(self) -> tuple[float, float]:
+        """(inf phi'', sup phi''); the second is phi''(0)."""
+
+    @property
+    def minimum_at_zero(self) -> bool:
+        """Is phi(0) = 0 (so that a perfect fit has loss 0)?"""
+        return True
+
+
+@dataclass(frozen=True)
+class Square(Curve):
+    """t^2 / 2."""
+
+    def value(self, t: Tensor) -> Tensor:
+        return t * t / 2
+
+    def slope(self, t: Tensor) -> Tensor:
+        return t * 1.0
+
+    def curvature(self, t: Tensor) -> Tensor:
+        return torch.ones_like(t)
+
+    @property
+    def steepest(self) -> float:
+        return math.inf
+
+    @property
+    def curvatures(self) -> tuple[float, float]:
+        return 1.0, 1.0
+
+
+@dataclass(frozen=True)
+class Scaled(Curve):
+    """Base of the curves with a scale c: quadratic near 0, different from |t| about c on."""
+
+    c: float = 1.0
+
+    def __post_init__(self) -> None:
+        if not 0 < self.c < math.inf:
+            raise InputError(f"the scale of a robust loss is c = {self.c}: it must be > 0")
+
+
+@dataclass(frozen=True)
+class Huber(Scaled):
+    """t^2/2 up to |t| = c, then the line c |t| - c^2/2: its slope is t clipped to [-c, c]. Convex."""
+
+    def value(self, t: Tensor) -> Tensor:
+        inside = t.clamp(-self.c, self.c)
+        return inside * (t - inside / 2)
+
+    def slope(self, t: Tensor) -> Tensor:
+        return t.clamp(-self.c, self.c)
+
+    def curvature(self, t: Tensor) -> Tensor:
+        return (t.abs() <= self.c).to(t.dtype)
+
+    @property
+    def steepest(self) -> float:
+        return self.c
+
+    @property
+    def curvatures(self) -> tuple[float, float]:
+        return 0.0, 1.0
+
+
+@dataclass(frozen=True)
+class Welsch(Scaled):
+    """(c^2/2)(1 - exp(-t^2/c^2)). Slope t e^{-t^2/c^2}, largest at t = c/sqrt(2); curvature least at
+    t = c sqrt(3/2), where it is -2 e^{-3/2}. Not convex."""
+
+    def value(self, t: Tensor) -> Tensor:
+        return -(self.c**2) / 2 * torch.expm1(-((t / self.c) ** 2))
+
+    def slope(self, t: Tensor) -> Tensor:
+        return t * torch.exp(-((t / self.c) ** 2))
+
+    def curvature(self, t: Tensor) -> Tensor:
+        u = (t / self.c) ** 2
+        return (1 - 2 * u) * torch.exp(-u)
+
+    @property
+    def steepest(self) -> float:
+        return self.c * math.sqrt(0.5) * math.exp(-0.5)
+
+    @property
+    def curvatures(self) -> tuple[float, float]:
+        return -2 * math.exp(-1.5), 1.0
+
+
+@dataclass(frozen=True)
+class GemanMcClure(Scaled):
+    """(1/2) t^2 / (1 + t^2/c^2). Slope t/(1 + t^2/c^2)^2, largest at t = c/sqrt(3); curvature
+    (1 - 3t^2/c^2)/(1 + t^2/c^2)^3, least at t = c, where it is -1/4. Not convex."""
+
+    def value(self, t: Tensor) -> Tensor:
+        return t * t / (2 * (1 + (t / self.c) ** 2))
+
+    def slope(self, t: Tensor) -> Tensor:
+        return t / (1 + (t / self.c) ** 2) ** 2
+
+    def curvature(self, t: Tensor) -> Tensor:
+        u = (t / self.c) ** 2
+        return (1 - 3 * u) / (1 + u) ** 3
+
+    @property
+    def steepest(self) -> float:
+        return self.c * 3 * math.sqrt(3) / 16
+
+    @property
+    def curvatures(self) -> tuple[float, float]:
+        return -0.25, 1.0
+
+
+@dataclass(frozen=True)
+class Logistic(Curve):
+    """log(1 + exp(-t)), the logistic loss at margin t. Slope in (-1, 0), curvature at most 1/4. Convex."""
+
+    def value(self, t: Tensor) -> Tensor:
+        return functional.softplus(-t)
+
+    def slope(self, t: Tensor) -> Tensor:
+        return -torch.sigmoid(-t)
+
+    def curvature(self, t: Tensor) -> Tensor:
+        s = torch.sigmoid(t)
+        return s * (1 - s)
+
+    @property
+    def steepest(self) -> float:
+        return 1.0
+
+    @property
+    def curvatures(self) -> tuple[float, float]:
+        return 0.0, 0.25
+
+    @property
+    def minimum_at_zero(self) -> bool:
+        return False
+
+
+__all__ = ["Curve", "GemanMcClure", "Huber", "Logistic", "Square", "Welsch"]

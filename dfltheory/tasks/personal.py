@@ -1,0 +1,345 @@
+"""Partially personalized problems F_i(u, v_i) with a shared u and personal v_i, constants known exactly.
+
+The parameter vector of a client is x_i = (u_i, v_i); ``shared`` is the slice of u. ``f_star`` is that of
+F(u, V) = (1/m) sum_i F_i(u, v_i) over u and all v_i (so a lower bound of f, whose clients share v too).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from dfltheory.constants import ProblemConstants
+from dfltheory.errors import InputError
+from dfltheory.tasks.noise import Noise
+from dfltheory.tasks.synthetic import Synthetic
+
+
+class BlockGaussian(Noise):
+    """Independent Gaussian noise in u and v with E||xi_u||^2 = sigma_u^2 and E||xi_v||^2 = sigma_v^2."""
+
+    def __init__(self, sigma_u: float, sigma_v: float, d_u: int, d_v: int):
+        for name, sigma in (("sigma_u", sigma_u), ("sigma_v", sigma_v)):
+            if not 0 <= sigma < math.inf:
+                raise InputError(f"noise {name} = {sigma} must be a number >= 0")
+        self.sigma_u, self.sigma_v, self.d_u, self.d_v = sigma_u, sigma_v, d_u, d_v
+        self._scale = torch.tensor(
+            [sigma_u / math.sqrt(d_u)] * d_u + [sigma_v / math.sqrt(max(d_v, 1))] * d_v, dtype=torch.float64
+        )
+
+    @property
+    def sigma(self) -> float:
+        return math.hypot(self.sigma_u, self.sigma_v)
+
+    def check(self, m: int, d: int) -> None:
+        if d != self.d_u + self.d_v:
+            raise InputError(f"noise in {self.d_u} + {self.d_v} coordinates does not fit R^{d}")
+
+    def covariance(self, m: int, d: int) -> Tensor:
+        return torch.diag(self._scale**2).expand(m, d, d)
+
+    def sample(self, generators: Sequence[torch.Generator], m: int, d: int, like: Tensor) -> Tensor | None:
+        if self.sigma == 0:
+            return None
+        xi = [torch.randn(m, d, generator=g, dtype=like.dtype, device=like.device) for g in generators]
+        return torch.stack(xi) * self._scale.to(like)
+
+
+class Personal(Synthetic):
+    """Base: d_u shared coordinates, then d_v personal ones, with Gaussian noise in each block."""
+
+    def __init__(
+        self,
+        m: int,
+        d_u: int,
+        d_v: int,
+        sigma_u: float,
+        sigma_v: float,
+        dtype: torch.dtype = torch.float64,
+        device: torch.device | str = "cpu",
+    ):
+        if min(d_u, d_v) < 1:
+            raise InputError(f"u and v need at least one coordinate each, not {d_u} and {d_v}")
+        self.d_u, self.d_v = d_u, d_v
+        self.block_noise = BlockGaussian(sigma_u, sigma_v, d_u, d_v)
+        super().__init__(m, d_u + d_v, self.block_noise, dtype=dtype, device=device)
+        self.shared = slice(0, d_u)
+
+    @property
+    def blocks(self) -> tuple[slice, ...]:
+        return slice(0, self.d_u), slice(self.d_u, self.d)
+
+    def _constants(
+        self, L_u: float, L_v: float, L_uv: float, delta_u: float, **others: Any
+    ) -> ProblemConstants:
+        return ProblemConstants(
+            L_u=L_u,
+            L_v=L_v,
+            L_uv=L_uv,
+            L_vu=L_uv,
+            chi=L_uv / math.sqrt(L_u * L_v) if L_u * L_v > 0 else None,
+            sigma_u=self.block_noise.sigma_u,
+            sigma_v=self.block_noise.sigma_v,
+            delta_u=delta_u,
+            sigma_l=self.noise.sigma,
+            **others,
+        )
+
+
+class PersonalQuadratic(Personal):
+    """F_i(u, v) = 1/2 r' H_i r with r = (u - a_i, v - b_i) and H_i = [[P_i, C_i], [C_i', R_i]].
+
+    Parameters: ``P`` (m, d_u, d_u) and ``R`` (m, d_v, d_v) symmetric, R_i positive definite; ``C``
+    (m, d_u, d_v); ``a`` (m, d_u); ``b`` (m, d_v); ``sigma_u``, ``sigma_v``.
+
+    Exact: L_u = max ||P_i||, L_v = max ||R_i||, L_uv = L_vu = max ||C_i||, L = max ||H_i||. The partial
+    diversity delta_u is a supremum over u and all v_i: finite only without coupling (C = 0) and with a
+    common P, where it is the root mean square of P (a_i - mean a); else infinite.
+    """
+
+    name = "personal_quadratic"
+
+    def __init__(
+        self,
+        P: Any,
+        C: Any,
+        R: Any,
+        a: Any,
+        b: Any,
+        sigma_u: float = 0.0,
+        sigma_v: float = 0.0,
+        **options: Any,
+    ):
+        a, b = torch.as_tensor(a), torch.as_tensor(b)
+        if a.ndim != 2 or b.ndim != 2 or len(a) != len(b):
+            raise InputError(f"a has shape {tuple(a.shape)}, b {tuple(b.shape)}: give (m, d_u) and (m, d_v)")
+        super().__init__(len(a), a.shape[1], b.shape[1], sigma_u, sigma_v, **options)
+        self.P, self.C, self.R = self._tensor(P, "P"), self._tensor(C, "C"), self._tensor(R, "R")
+        m, p, q = self.m, self.d_u, self.d_v
+        for name, block, shape in (
+            ("P", self.P, (m, p, p)),
+            ("C", self.C, (m, p, q)),
+            ("R", self.R, (m, q, q)),
+        ):
+            if block.shape != shape:
+                raise InputError(f"{name} has shape {tuple(block.shape)}: give {shape}")
+            if name != "C" and float((block - block.mT).abs().max()) > 1e-10 * float(block.abs().max()):
+                raise InputError(f"{name} is not symmetric: give ({name} + {name}') / 2")
+        if float(torch.linalg.eigvalsh(self.R).min()) <= 0:
+            raise InputError("R must be positive definite, or F has no minimum over the personal parts")
+        self.centre = torch.cat([self._tensor(a, "a"), self._tensor(b, "b")], 1)
+        self.H = torch.cat([torch.cat([self.P, self.C], 2), torch.cat([self.C.mT, self.R], 2)], 1)
+        _ = self.f_star
+
+    def client_gradient(self, x: Tensor) -> Tensor:
+        return (self.H @ (x - self.centre).unsqueeze(-1)).squeeze(-1)
+
+    def client_loss(self, x: Tensor) -> Tensor:
+        return ((x - self.centre) * self.client_gradient(x)).sum(-1) / 2
+
+    def hessian(self, x: Tensor) -> Tensor:
+        return self.H.expand(*x.shape[:-1], self.d, self.d)
+
+    @cached_property
+    def x_star(self) -> Tensor:
+        """The minimizer (u*, v_i*) of F, (m, d)."""
+        a, b = self.centre[:, : self.d_u], self.centre[:, self.d_u :]
+        answer = torch.linalg.solve(self.R, self.C.mT)  # v_i - b_i = -answer (u - a_i)
+        S = self.P - self.C @ answer
+        mean, pull = S.mean(0), (S @ a.unsqueeze(-1)).squeeze(-1).mean(0)
+        values, vectors = torch.linalg.eigh(mean)
+        null = values.abs() <= 1e-12 * float(self.P.abs().max())
+        if bool((values[~null] < 0).any()) or float((vectors.mT @ pull)[null].abs().sum()) > 1e-9 * (
+            1 + float(pull.norm())
+        ):
+            raise InputError(
+                "F has no minimum: the coupling C outweighs P and R (Schur complement not positive)"
+            )
+        inverse = torch.where(null, 0.0, 1 / values.masked_fill(null, 1.0))
+        u = vectors @ (inverse * (vectors.mT @ pull))
+        v = b - (answer @ (u - a).unsqueeze(-1)).squeeze(-1)
+        return torch.cat([u.expand(self.m, -1), v], 1)
+
+    @cached_property
+    def f_star(self) -> float:
+        return float(self.client_loss(self.x_star).mean())
+
+    @property
+    def constants(self) -> ProblemConstants:
+        decoupled = bool((self.C == 0).all()) and torch.equal(self.P, self.P[:1].expand_as(self.P))
+        delta = math.inf
+        if decoupled or self.m == 1:
+            a = self.centre[:, : self.d_u]
+            gaps = (a - a.mean(0)) @ self.P[0]
+            delta = float(gaps.square().sum(-1).mean().sqrt())
+        norm = torch.linalg.matrix_norm
+        return self._constants(
+            float(norm(self.P, 2).max()),
+            float(norm(self.R, 2).max()),
+            float(norm(self.C, 2).max()),
+            delta,
+            L=float(norm(self.H, 2).max()),
+            f_star=self.f_star,
+        )
+
+
+class Coupled(Personal):
+    """F_i(u, v) = (h_u/2)||u - a_i||^2 + (h_v/2)||v - b_i||^2 + k sum_j sin(u_j) sin(v_j): bounded coupling.
+
+    Non-convex once k > min(h_u, h_v). Exact constants: L = max(h_u, h_v) + k, L_u = h_u + k, L_v = h_v + k,
+    L_uv = L_vu = k, and delta_u: the deviations of grad_u are -h_u (a_i - mean a) + k cos(u) (sin(v_i) - mean
+    sin(v)), where u and all v_i are free. Their variance is convex in the sines, so that each is +1 or -1;
+    for a given number of each the best choice follows the order of the a_i, which leaves m + 1 cases for
+    each coordinate.
+    f* is at least (h_u/2) mean ||a_i - mean a||^2 - k d_u, a bound.
+
+    Parameters: ``a``, ``b`` (m, p) each; ``h_u``, ``h_v`` > 0; ``k`` >= 0; ``sigma_u``, ``sigma_v``.
+    """
+
+    name = "coupled"
+
+    def __init__(
+        self,
+        a: Any,
+        b: Any,
+        h_u: float = 1.0,
+        h_v: float = 1.0,
+        k: float = 0.5,
+        sigma_u: float = 0.0,
+        sigma_v: float = 0.0,
+        **options: Any,
+    ):
+        a, b = torch.as_tensor(a), torch.as_tensor(b)
+        if a.ndim != 2 or a.shape != b.shape:
+            raise InputError(f"a has shape {tuple(a.shape)}, b {tuple(b.shape)}: give (m, p) twice")
+        if not (0 < h_u < math.inf and 0 < h_v < math.inf and 0 <= k < math.inf):
+            raise InputError(f"need h_u > 0, h_v > 0, k >= 0, not h_u = {h_u}, h_v = {h_v}, k = {k}")
+        super().__init__(len(a), a.shape[1], b.shape[1], sigma_u, sigma_v, **options)
+        self.centre = torch.cat([self._tensor(a, "a"), self._tensor(b, "b")], 1)
+        self.h_u, self.h_v, self.k = float(h_u), float(h_v), float(k)
+        h = [self.h_u] * self.d_u + [self.h_v] * self.d_v
+        self._h = torch.tensor(h, dtype=self.dtype, device=self.device)
+
+    def client_loss(self, x: Tensor) -> Tensor:
+        coupling = (x[..., : self.d_u].sin() * x[..., self.d_u :].sin()).sum(-1)
+        return (self._h * (x - self.centre).square()).sum(-1) / 2 + self.k * coupling
+
+    def client_gradient(self, x: Tensor) -> Tensor:
+        u, v = x[..., : self.d_u], x[..., self.d_u :]
+        coupling = torch.cat([u.cos() * v.sin(), u.sin() * v.cos()], -1)
+        return self._h * (x - self.centre) + self.k * coupling
+
+    def hessian(self, x: Tensor) -> Tensor:
+        u, v = x[..., : self.d_u], x[..., self.d_u :]
+        same, cross = (torch.diag_embed(t) for t in (-u.sin() * v.sin(), u.cos() * v.cos()))
+        coupling = torch.cat([torch.cat([same, cross], -1), torch.cat([cross, same], -1)], -2)
+        return torch.diag(self._h) + self.k * coupling
+
+    @cached_property
+    def _delta(self) -> float:
+        pull = (self.h_u * self.centre[:, : self.d_u]).sort(0, descending=True).values
+        pull = pull - pull.mean(0)
+        rank = torch.arange(self.m + 1, dtype=self.dtype, device=self.device)
+        signs = 2.0 * (rank[:-1, None] < rank) - 1  # (m, cases): the r largest pulls get +1, the others -1
+        deviations = pull[:, None] + self.k * (signs - signs.mean(0)).unsqueeze(-1)  # (m, cases, d_u)
+        return float(deviations.square().mean(0).amax(0).sum().sqrt())
+
+    @property
+    def constants(self) -> ProblemConstants:
+        a = self.centre[:, : self.d_u]
+        floor = self.h_u / 2 * float((a - a.mean(0)).square().sum(-1).mean()) - self.k * self.d_u
+        return self._constants(
+            self.h_u + self.k,
+            self.h_v + self.k,
+            self.k,
+            self._delta,
+            L=max(self.h_u, self.h_v) + self.k,
+            f_star=floor,
+            standing={"f_star": "bound"},
+        )
+
+
+def personal_quadratic(
+    m: int = 16,
+    d_u: int = 6,
+    d_v: int = 4,
+    L_u: float = 1.0,
+    L_v: float = 1.0,
+    chi: float = 0.3,
+    delta_u: float | None = None,
+    sigma_u: float = 0.1,
+    sigma_v: float = 0.1,
+    seed: int = 0,
+    *,
+    dtype: torch.dtype = torch.float64,
+    device: torch.device | str = "cpu",
+) -> PersonalQuadratic:
+    """A random :class:`PersonalQuadratic` with prescribed L_u, L_v, chi (at most 1/2) and noise.
+
+    The spectra of P_i and R_i run from half of L_u and L_v up to them. ``delta_u``: with chi = 0 the P_i
+    agree and the partial diversity is prescribed; with chi > 0 it is infinite and cannot be.
+    """
+    if min(m, d_u, d_v) < 1 or not (0 < L_u < math.inf and 0 < L_v < math.inf):
+        raise InputError(f"need m, d_u, d_v >= 1 and L_u, L_v > 0, not {(m, d_u, d_v, L_u, L_v)}")
+    if not 0 <= chi <= 0.5:
+        raise InputError(f"chi = {chi} must lie in [0, 1/2], so that every F_i is convex")
+    if delta_u is not None and (chi > 0 or not 0 <= delta_u < math.inf or (m == 1 and delta_u > 0)):
+        raise InputError(f"delta_u = {delta_u} can be prescribed as a number >= 0 for chi = 0 and m > 1 only")
+    g = torch.Generator().manual_seed(seed)
+
+    def block(d: int, L: float, count: int) -> Tensor:
+        basis = torch.linalg.qr(torch.randn(count, d, d, generator=g, dtype=torch.float64))[0]
+        A = (basis * torch.linspace(L, L / 2, d, dtype=torch.float64)) @ basis.mT
+        return ((A + A.mT) / 2).expand(m, d, d)
+
+    P, R = block(d_u, L_u, m if chi > 0 else 1), block(d_v, L_v, m)
+    C = torch.randn(m, d_u, d_v, generator=g, dtype=torch.float64)
+    C = C * (chi * math.sqrt(L_u * L_v) / torch.linalg.matrix_norm(C, 2))[:, None, None]
+    a = torch.randn(m, d_u, generator=g, dtype=torch.float64)
+    b = torch.randn(m, d_v, generator=g, dtype=torch.float64)
+    if delta_u is not None and m > 1:
+        gaps = (a - a.mean(0)) @ P[0]
+        a = a.mean(0) + (a - a.mean(0)) * (delta_u / float(gaps.square().sum(-1).mean().sqrt()))
+    return PersonalQuadratic(P, C, R, a, b, sigma_u, sigma_v, dtype=dtype, device=device)
+
+
+def coupled(
+    m: int = 16,
+    p: int = 5,
+    L_u: float = 1.0,
+    L_v: float = 1.0,
+    chi: float = 0.3,
+    spread: float = 0.5,
+    sigma_u: float = 0.1,
+    sigma_v: float = 0.1,
+    seed: int = 0,
+    *,
+    dtype: torch.dtype = torch.float64,
+    device: torch.device | str = "cpu",
+) -> Coupled:
+    """A random :class:`Coupled` with p shared and p personal coordinates and prescribed L_u, L_v, chi, noise.
+
+    ``spread``: root mean square deviation of the clients' centres in u, and in v [s].
+    """
+    k = chi * math.sqrt(L_u * L_v) if min(L_u, L_v, chi) >= 0 else -1.0
+    if min(m, p) < 1 or not 0 <= k < min(L_u, L_v) or not 0 <= spread < math.inf:
+        raise InputError(
+            f"need m, p >= 1, spread >= 0 and 0 <= chi sqrt(L_u L_v) < min(L_u, L_v), not m = {m}, p = {p}, "
+            f"spread = {spread}, chi = {chi}, L_u = {L_u}, L_v = {L_v}"
+        )
+    g = torch.Generator().manual_seed(seed)
+    a, b = torch.randn(2, m, p, generator=g, dtype=torch.float64)
+    a, b = (
+        c.mean(0)
+        + (c - c.mean(0)) * (spread / max(float((c - c.mean(0)).square().sum(-1).mean().sqrt()), 1e-300))
+        for c in (a, b)
+    )
+    return Coupled(a, b, L_u - k, L_v - k, k, sigma_u, sigma_v, dtype=dtype, device=device)
+
+
+__all__ = ["BlockGaussian", "Coupled", "Personal", "PersonalQuadratic", "coupled", "personal_quadratic"]

@@ -1,0 +1,230 @@
+"""Non-convex and clipped problems of which every constant is exact: sums over coordinates of shifted curves.
+
+f_i(x) = sum_k phi(x_k - c_ik). The coordinates are independent, so that each supremum over x splits into
+suprema over single numbers, which closed forms give.
+"""
+
+from __future__ import annotations
+
+import abc
+import math
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from dfltheory.constants import ProblemConstants
+from dfltheory.errors import InputError
+from dfltheory.tasks.noise import Noise
+from dfltheory.tasks.synthetic import Synthetic
+
+
+class Separable(Synthetic):
+    """f_i(x) = sum_k phi(x_k - c_ik) with centres c (m, d) [s]."""
+
+    def __init__(
+        self,
+        c: Any,
+        noise: Noise | float | Sequence[float] | Tensor = 0.0,
+        *,
+        dtype: torch.dtype = torch.float64,
+        device: torch.device | str = "cpu",
+    ):
+        c = torch.as_tensor(c)
+        if c.ndim != 2:
+            raise InputError(f"the centres have shape {tuple(c.shape)}: give (m, d)")
+        super().__init__(c.shape[0], c.shape[1], noise, dtype=dtype, device=device)
+        self.c = self._tensor(c, "the centres")
+
+    @abc.abstractmethod
+    def _curvature(self, t: Tensor) -> Tensor:
+        """phi''(t)."""
+
+    def hessian(self, x: Tensor) -> Tensor:
+        return torch.diag_embed(self._curvature(x - self.c))
+
+    @cached_property
+    @abc.abstractmethod
+    def x_star(self) -> Tensor:
+        """A minimizer of f (d,)."""
+
+    @cached_property
+    def f_star(self) -> float:
+        return float(self.global_loss(self.x_star))
+
+
+class Sinusoidal(Separable):
+    """f_i(x) = a sum_k (1 - cos(w (x_k - c_ik))): non-convex, bounded, with gradients a w sin(w (x - c_i)).
+
+    Averages of sinusoids of one frequency are sinusoids, so that with the phasors p_ik = exp(-i w c_ik) and
+    q = p - mean_i p all constants are exact: L = a w^2, B = a w sqrt(d),
+    beta = a w max_i ||q_i||, sigma_g^2 = (a w)^2 sum_k (mean_i |q_ik|^2 + |mean_i q_ik^2|) / 2,
+    f* = a sum_k (1 - |mean_i p_ik|).
+
+    Parameters: ``c`` (m, d) centres [s]; ``a`` amplitude > 0 [c]; ``w`` frequency > 0 [1/s]; ``noise`` as for
+    :class:`~dfltheory.tasks.Quadratic`.
+    """
+
+    name = "sinusoidal"
+
+    def __init__(self, c: Any, a: float = 1.0, w: float = 1.0, noise: Any = 0.0, **options: Any):
+        if not (0 < a < math.inf and 0 < w < math.inf):
+            raise InputError(f"amplitude a = {a} and frequency w = {w} must be > 0")
+        super().__init__(c, noise, **options)
+        self.a, self.w = float(a), float(w)
+
+    def client_loss(self, x: Tensor) -> Tensor:
+        return 2 * self.a * torch.sin(self.w / 2 * (x - self.c)).square().sum(-1)
+
+    def client_gradient(self, x: Tensor) -> Tensor:
+        return self.a * self.w * torch.sin(self.w * (x - self.c))
+
+    def _curvature(self, t: Tensor) -> Tensor:
+        return self.a * self.w**2 * torch.cos(self.w * t)
+
+    @cached_property
+    def _phasors(self) -> Tensor:
+        return torch.polar(torch.ones_like(self.c), -self.w * self.c)
+
+    @cached_property
+    def x_star(self) -> Tensor:
+        return -self._phasors.mean(0).angle() / self.w
+
+    @property
+    def constants(self) -> ProblemConstants:
+        steep = self.a * self.w
+        q = self._phasors - self._phasors.mean(0)
+        size = q.abs().square()
+        spread = (size.mean(0) + (q * q).mean(0).abs()) / 2
+        return ProblemConstants(
+            L=self.a * self.w**2,
+            sigma_l=self.noise.sigma,
+            sigma_g=steep * float(spread.sum().sqrt()),
+            beta=steep * float(size.sum(-1).max().sqrt()),
+            B=steep * math.sqrt(self.d),
+            f_star=self.f_star,
+        )
+
+
+class Clipped(Separable):
+    """f_i(x) = h sum_k huber(x_k - c_ik), whose gradient is h (x - c_i) clipped to [-h r, h r]: convex.
+
+    Exact constants: L = h, B = h r sqrt(d). Between the kinks c_ik -+ r the deviations of the gradients are
+    linear in x_k and their variance is a convex quadratic, so that sigma_g and beta are attained at kinks.
+    mu = 0 (far away f is linear).
+
+    Parameters: ``c`` (m, d) centres [s]; ``h`` curvature > 0 [c s^-2]; ``r`` radius > 0 [s].
+    """
+
+    name = "clipped"
+
+    def __init__(self, c: Any, h: float = 1.0, r: float = 1.0, noise: Any = 0.0, **options: Any):
+        if not (0 < h < math.inf and 0 < r < math.inf):
+            raise InputError(f"curvature h = {h} and radius r = {r} must be > 0")
+        super().__init__(c, noise, **options)
+        self.h, self.r = float(h), float(r)
+
+    def client_loss(self, x: Tensor) -> Tensor:
+        t = x - self.c
+        inside = t.clamp(-self.r, self.r)
+        return self.h * (inside * (t - inside / 2)).sum(-1)
+
+    def client_gradient(self, x: Tensor) -> Tensor:
+        return self.h * (x - self.c).clamp(-self.r, self.r)
+
+    def _curvature(self, t: Tensor) -> Tensor:
+        return self.h * (t.abs() <= self.r).to(t.dtype)
+
+    @cached_property
+    def _kinks(self) -> tuple[Tensor, Tensor]:
+        """Sorted kinks (2m, d) and the gradients / h of every client at them (2m, m, d)."""
+        kinks = torch.cat([self.c - self.r, self.c + self.r]).sort(0).values
+        return kinks, (kinks[:, None] - self.c).clamp(-self.r, self.r)
+
+    @cached_property
+    def x_star(self) -> Tensor:
+        kinks, slopes = self._kinks
+        mean = slopes.mean(1)  # rises from -r to r along the kinks
+        after = torch.searchsorted(mean.T.contiguous(), torch.zeros_like(self.c[0]).unsqueeze(1)).T
+        after = after.clamp(1, len(kinks) - 1)
+        g1, g0 = (mean.gather(0, k)[0] for k in (after, after - 1))
+        x1, x0 = (kinks.gather(0, k)[0] for k in (after, after - 1))
+        flat = g1 == g0
+        return torch.where(flat, x1, x0 - g0 * (x1 - x0) / torch.where(flat, 1.0, g1 - g0))
+
+    @property
+    def constants(self) -> ProblemConstants:
+        slopes = self._kinks[1]
+        gaps = (slopes - slopes.mean(1, keepdim=True)).square()
+        return ProblemConstants(
+            L=self.h,
+            mu=0.0,
+            sigma_l=self.noise.sigma,
+            sigma_g=self.h * float(gaps.mean(1).amax(0).sum().sqrt()),
+            beta=self.h * float(gaps.amax(0).sum(-1).max().sqrt()),
+            B=self.h * self.r * math.sqrt(self.d),
+            f_star=self.f_star,
+        )
+
+
+def _centres(m: int, d: int, spread: float, distance: float, seed: int) -> Tensor:
+    """Random centres (m, d) with mean of norm ``distance`` and root mean square deviation ``spread``."""
+    if m < 1 or d < 1 or not (spread >= 0 and distance >= 0):
+        raise InputError(
+            f"need m >= 1, d >= 1, spread >= 0, distance >= 0, not m = {m}, d = {d}, spread = {spread}, "
+            f"distance = {distance}"
+        )
+    g = torch.Generator().manual_seed(seed)
+    c = torch.randn(m, d, generator=g, dtype=torch.float64)
+    c = c - c.mean(0)
+    size = float(c.square().sum(-1).mean().sqrt())
+    middle = torch.randn(d, generator=g, dtype=torch.float64)
+    return c * (spread / size if size > 0 else 0.0) + middle * (distance / middle.norm())
+
+
+def sinusoidal(
+    m: int = 16,
+    d: int = 10,
+    L: float = 1.0,
+    B: float = 1.0,
+    sigma: float = 0.1,
+    spread: float = 0.5,
+    distance: float = 1.0,
+    seed: int = 0,
+    *,
+    dtype: torch.dtype = torch.float64,
+    device: torch.device | str = "cpu",
+) -> Sinusoidal:
+    """A random :class:`Sinusoidal` with prescribed L [c s^-2], B and sigma_l [c s^-1].
+
+    ``spread``: root mean square deviation of the centres; ``distance``: norm of their mean [s].
+    """
+    if not (0 < L < math.inf and 0 < B < math.inf):
+        raise InputError(f"L = {L} and B = {B} must be > 0")
+    w = L * math.sqrt(d) / B
+    return Sinusoidal(_centres(m, d, spread, distance, seed), L / w**2, w, sigma, dtype=dtype, device=device)
+
+
+def clipped(
+    m: int = 16,
+    d: int = 10,
+    L: float = 1.0,
+    B: float = 1.0,
+    sigma: float = 0.1,
+    spread: float = 0.5,
+    distance: float = 1.0,
+    seed: int = 0,
+    *,
+    dtype: torch.dtype = torch.float64,
+    device: torch.device | str = "cpu",
+) -> Clipped:
+    """A random :class:`Clipped` with prescribed L [c s^-2], B and sigma_l [c s^-1]; the rest as above."""
+    if not (0 < L < math.inf and 0 < B < math.inf):
+        raise InputError(f"L = {L} and B = {B} must be > 0")
+    r = B / (L * math.sqrt(d))
+    return Clipped(_centres(m, d, spread, distance, seed), L, r, sigma, dtype=dtype, device=device)
+
+
+__all__ = ["Clipped", "Separable", "Sinusoidal", "clipped", "sinusoidal"]

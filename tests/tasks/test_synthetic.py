@@ -1,0 +1,367 @@
+"""Every synthetic task: derivatives against autograd, noise by enumeration, constants under attack.
+
+``exact`` constants must be reached by an adversary (which starts from wherever the theory says that they are
+attained), ``bound`` ones must not be exceeded.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import pytest
+import torch
+from torch import Tensor
+
+from dfltheory import tasks
+from dfltheory.errors import InputError, UnknownNameError
+from dfltheory.tasks import Clipped, Regression, Sinusoidal, TwoLayer, curves
+from dfltheory.tasks.regressions import regression
+from tests.tasks.attack import ascend, client_norms, heterogeneity, slopes, starts
+
+TASKS = {
+    "sinusoidal": lambda: tasks.sinusoidal(m=5, d=3, L=2.0, B=1.5, sigma=0.3, seed=1),
+    "sinusoidal far apart": lambda: tasks.sinusoidal(m=4, d=1, L=1.0, B=1.0, spread=3.0, seed=2),
+    "clipped": lambda: tasks.clipped(m=5, d=3, L=2.0, B=1.5, sigma=0.3, seed=1),
+    "clipped far apart": lambda: tasks.clipped(m=4, d=2, L=1.0, B=1.0, spread=6.0, seed=2),
+    "welsch": lambda: regression("welsch", m=4, d=3, n=6, seed=1),
+    "welsch fitting": lambda: regression("welsch", m=4, d=7, n=5, seed=1),
+    "welsch minibatches": lambda: regression("welsch", m=3, d=3, n=4, batch=2, seed=1),
+    "geman_mcclure": lambda: regression("geman_mcclure", m=4, d=3, n=6, c=0.5, seed=2),
+    "geman_mcclure penalized": lambda: regression("geman_mcclure", m=4, d=3, n=6, lam=0.4, seed=2),
+    "huber": lambda: regression("huber", m=4, d=5, n=4, c=0.7, seed=3),
+    "huber single": lambda: regression("huber", m=4, d=3, n=1, c=0.7, seed=3),
+    "square penalized": lambda: regression("square", m=4, d=3, n=6, lam=0.5, seed=4),
+    "logistic": lambda: regression("logistic", m=4, d=3, n=6, seed=5),
+    "logistic penalized": lambda: regression("logistic", m=4, d=3, n=6, lam=0.5, batch=3, seed=5),
+    "two_layer": lambda: tasks.two_layer(m=3, p=2, n=4, hidden=3, seed=6),
+    "two_layer minibatches": lambda: tasks.two_layer(m=3, p=2, n=4, hidden=3, batch=2, seed=6),
+    "personal_quadratic": lambda: tasks.personal_quadratic(m=3, d_u=3, d_v=2, L_u=2.0, seed=7),
+    "coupled": lambda: tasks.coupled(m=4, p=2, L_u=2.0, L_v=1.0, chi=0.6, seed=8),
+}
+MANY = pytest.mark.parametrize("name", TASKS)
+
+
+@pytest.fixture
+def task(name):
+    return TASKS[name]()
+
+
+def points(task, S: int, seed: int = 0, scale: float = 1.0) -> Tensor:
+    g = torch.Generator().manual_seed(seed)
+    return scale * torch.randn(S, task.m, task.d, generator=g, dtype=torch.float64)
+
+
+@MANY
+def test_gradients_and_hessians_are_derivatives(task):
+    x = points(task, 2).requires_grad_(True)
+    gradient = torch.autograd.grad(task.loss(x).sum(), x, create_graph=True)[0]
+    torch.testing.assert_close(task.gradient(x), gradient, rtol=1e-10, atol=1e-12)
+    hessian = task.hessian(x.detach())
+    own = task.gradient(x)
+    for k in range(task.d):
+        row = torch.autograd.grad(own[..., k].sum(), x, retain_graph=True)[0]
+        torch.testing.assert_close(hessian[..., k, :], row, rtol=1e-10, atol=1e-12)
+    batch = task.sample([torch.Generator().manual_seed(s) for s in range(2)])
+    sampled = torch.autograd.grad(task.loss(x, batch).sum(), x)[0]
+    torch.testing.assert_close(task.gradient(x.detach(), batch), sampled, rtol=1e-10, atol=1e-12)
+
+
+@MANY
+def test_clients_and_seeds_do_not_see_each_other(task):
+    x = points(task, 3, scale=0.1)
+    y = x.clone()
+    y[1, 0] += 0.05
+    changed = (task.gradient(x) != task.gradient(y)).any(-1)
+    assert changed[1, 0]
+    assert int(changed.sum()) == 1
+    torch.testing.assert_close(task.gradient(x)[2], task.gradient(x[2]), rtol=1e-13, atol=1e-14)
+
+
+@MANY
+def test_no_point_is_below_f_star(task):
+    assert task.constants.f_star is not None
+    found = -ascend(lambda x: -task.global_loss(x), starts(task), steps=300, rate=0.05)
+    assert float(found.min()) >= task.constants.f_star - 1e-9
+    if task.constants.standing_of("f_star") == "exact" and not hasattr(task, "d_v"):
+        assert float(found.min()) <= task.constants.f_star + 1e-3
+
+
+def pair_starts(task, seed: int) -> Tensor:
+    """Pairs close to each other, near every place where a curvature of these tasks may peak, and far away."""
+    x = torch.cat([starts(task, seed=seed), special(task)])
+    step = 0.01 * torch.randn(x.shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+    return torch.stack([x, x + step], 1)
+
+
+def special(task) -> Tensor:
+    """Points where the constants are attained, by their derivation (n, d)."""
+    found = [torch.zeros(1, task.d, dtype=torch.float64)]
+    if hasattr(task, "c"):
+        found.append(task.c)
+    if isinstance(task, Regression):
+        found.append((torch.linalg.pinv(task.inputs) @ task.targets.unsqueeze(-1)).squeeze(-1))
+        found += [1e3 * a for a in task.inputs] + [-1e3 * a for a in task.inputs]
+    if isinstance(task, Sinusoidal):
+        found.append(task.c + math.pi / 2 / task.w)
+    if isinstance(task, Clipped):
+        found += [task.c + task.r, task.c - task.r, task.c + 10 * task.r + 10]
+    if hasattr(task, "k"):
+        found.append(torch.full((1, task.d), math.pi / 2, dtype=torch.float64))
+        flip = torch.ones(1, task.d, dtype=torch.float64)
+        flip[:, task.d_u :] = -1
+        found.append(flip * math.pi / 2)
+    return torch.cat(found)
+
+
+@MANY
+def test_smoothness_is_not_exceeded_and_if_exact_reached(task):
+    L = task.constants.L
+    found = float(ascend(lambda p: slopes(task, p), pair_starts(task, 0), steps=120, rate=0.02).max())
+    assert found <= L * (1 + 1e-6)
+    if task.constants.standing_of("L") == "exact":
+        assert found >= L * (1 - 1e-2)
+
+
+@MANY
+def test_gradients_stay_below_B_and_if_exact_reach_it(task):
+    B = task.constants.B
+    if B is None or math.isinf(B):
+        far = float(client_norms(task, 1e4 * starts(task)).max())
+        assert far > 1e3, "unbounded gradients must grow"
+        return
+    found = float(ascend(lambda x: client_norms(task, x), torch.cat([starts(task), special(task)])).max())
+    assert found <= B * (1 + 1e-9)
+    if task.constants.standing_of("B") == "exact":
+        assert found >= B * (1 - 1e-3)
+
+
+def heterogeneity_starts(task) -> Tensor:
+    x = torch.cat([starts(task, n=200, seed=3), special(task)])
+    if isinstance(task, (Sinusoidal, Clipped)):  # separable: combine the best coordinates of a fine grid
+        grid = torch.linspace(-12, 12, 20_001, dtype=torch.float64)
+        gaps = []
+        for k in range(task.d):
+            z = task.c[0].repeat(len(grid), 1)
+            z[:, k] = grid
+            g = task.gradient(z.unsqueeze(1).expand(-1, task.m, -1))[..., k]
+            gaps.append((g - g.mean(1, keepdim=True)).square())
+        rms = torch.stack([grid[gap.mean(1).argmax()] for gap in gaps])
+        top = [torch.stack([grid[gap[:, i].argmax()] for gap in gaps]) for i in range(task.m)]
+        x = torch.cat([x, rms.unsqueeze(0), torch.stack(top)])
+    return x
+
+
+@MANY
+def test_heterogeneity_is_not_exceeded_and_if_exact_reached(task):
+    known = task.constants
+    if known.sigma_g is None:
+        assert hasattr(task, "d_v"), "only two-block problems are described by delta_u instead"
+        return
+    if math.isinf(known.sigma_g):
+        assert float(heterogeneity(task, 1e4 * starts(task))[0].max()) > 1e2
+        return
+    begin = heterogeneity_starts(task)
+    for which, name in enumerate(("sigma_g", "beta")):
+        claimed = getattr(known, name)
+        found = float(ascend(lambda x, k=which: heterogeneity(task, x)[k], begin, steps=60, rate=0.02).max())
+        assert found <= claimed * (1 + 1e-9), name
+        if known.standing_of(name) == "exact":
+            assert found >= claimed * (1 - 1e-3), name
+    assert known.sigma_g <= known.beta * (1 + 1e-12) or known.standing_of("beta") == "bound"
+
+
+def batches(task) -> Tensor:
+    """All minibatches (n^batch, batch) of a task that draws with replacement."""
+    return torch.tensor(list(itertools.product(range(task.n), repeat=task.batch)))
+
+
+@pytest.mark.parametrize("name", [n for n in TASKS if getattr(TASKS[n](), "batch", None)])
+def test_minibatches_are_unbiased_and_within_sigma_l_by_enumeration(task):
+    every = batches(task)
+    for scale in (0.1, 1.0, 10.0):
+        x = points(task, 1, scale=scale)
+        exact = task.gradient(x)
+        index = every.unsqueeze(1).expand(-1, task.m, -1)
+        sampled = task.gradient(x.expand(len(every), -1, -1), index)
+        torch.testing.assert_close(sampled.mean(0), exact[0], rtol=1e-10, atol=1e-12)
+        torch.testing.assert_close(
+            task.loss(x.expand(len(every), -1, -1), index).mean(0), task.loss(x)[0], rtol=1e-10, atol=1e-12
+        )
+        noise = (sampled - exact).square().sum(-1).mean(0)
+        assert float(noise.max().sqrt()) <= task.constants.sigma_l * (1 + 1e-9)
+    drawn = task.sample([torch.Generator().manual_seed(s) for s in range(300)])
+    assert drawn.shape == (300, task.m, task.batch)
+    assert set(drawn.unique().tolist()) == set(range(task.n))
+
+
+@pytest.mark.parametrize("name", [n for n in TASKS if getattr(TASKS[n](), "batch", None)])
+def test_minibatch_noise_does_not_exceed_sigma_l_under_attack(task):
+    index = torch.arange(task.n)[:, None, None].expand(-1, task.m, 1)  # single examples
+
+    def noise(x: Tensor) -> Tensor:
+        models = x.unsqueeze(1).expand(-1, task.m, -1)
+        exact = task.gradient(models)
+        total = 0.0
+        for j in range(task.n):
+            one = task.gradient(models, index[j].expand(len(x), -1, -1))
+            total = total + (one - exact).square().sum(-1) / task.n
+        return (total / task.batch).amax(-1).sqrt()
+
+    found = float(ascend(noise, starts(task), steps=100).max())
+    assert found <= task.constants.sigma_l * (1 + 1e-9)
+    assert found >= 0.2 * task.constants.sigma_l, "the bound should not be idle"
+
+
+@pytest.mark.parametrize("name", [n for n in TASKS if getattr(TASKS[n](), "batch", None)])
+def test_with_minibatches_L_holds_for_every_single_example(task):
+    for j in range(task.n):
+        index = torch.full((len(pair_starts(task, 1)), task.m, 1), j)
+
+        def slope(pair: Tensor, index: Tensor = index) -> Tensor:
+            x, y = (p.unsqueeze(1).expand(-1, task.m, -1) for p in pair.unbind(1))
+            gap = (task.gradient(x, index) - task.gradient(y, index)).norm(dim=-1)
+            return (gap / (x - y).norm(dim=-1).clamp_min(1e-6)).amax(-1)
+
+        found = float(ascend(slope, pair_starts(task, 1), steps=30, rate=0.02).max())
+        assert found <= task.constants.L * (1 + 1e-6)
+
+
+@MANY
+def test_additive_noise_is_stated_exactly(task):
+    if getattr(task, "batch", None):
+        return
+    assert task.constants.sigma_l == pytest.approx(task.noise.sigma, rel=1e-14)
+    assert task.constants.standing_of("sigma_l") == "exact"
+    xi = task.sample([torch.Generator().manual_seed(s) for s in range(4000)])
+    measured = xi.square().sum(-1).mean(0)
+    assert float((measured.sqrt() - task.constants.sigma_l).abs().max()) < 0.1 * task.constants.sigma_l
+
+
+CURVES = [curves.Square(), curves.Huber(0.7), curves.Welsch(1.3), curves.GemanMcClure(0.6), curves.Logistic()]
+
+
+@pytest.mark.parametrize("curve", CURVES, ids=lambda c: type(c).__name__)
+def test_curves_have_the_stated_ranges_and_derivatives(curve):
+    t = torch.linspace(-20, 20, 400_001, dtype=torch.float64).requires_grad_(True)
+    value = curve.value(t)
+    slope = torch.autograd.grad(value.sum(), t, create_graph=True)[0]
+    torch.testing.assert_close(curve.slope(t), slope, rtol=1e-9, atol=1e-12)
+    bend = (
+        torch.autograd.grad(curve.slope(t).sum(), t)[0] if not isinstance(curve, curves.Square) else t * 0 + 1
+    )
+    torch.testing.assert_close(curve.curvature(t).detach(), bend.detach(), rtol=1e-9, atol=1e-10)
+    value, slope = value.detach(), slope.detach()
+    assert float(value.min()) >= -1e-15
+    assert (float(curve.value(torch.zeros(())).abs()) < 1e-15) == curve.minimum_at_zero
+    if math.isfinite(curve.steepest):
+        assert float(slope.abs().max()) == pytest.approx(curve.steepest, rel=1e-6)
+    low, high = curve.curvatures
+    seen = curve.curvature(t).detach()
+    assert float(seen.min()) == pytest.approx(low, abs=1e-7)
+    assert float(seen.max()) == pytest.approx(high, rel=1e-7)
+    assert float(curve.curvature(torch.zeros(()))) == pytest.approx(high)
+    assert abs(low) <= high
+
+
+def test_generators_meet_their_prescriptions():
+    for build in (tasks.sinusoidal, tasks.clipped):
+        task = build(m=6, d=4, L=3.0, B=2.0, sigma=0.25, spread=0.8, distance=1.5, seed=9)
+        known = task.constants
+        assert (known.L, known.B, known.sigma_l) == pytest.approx((3.0, 2.0, 0.25), rel=1e-12)
+        c = task.c
+        assert float((c - c.mean(0)).square().sum(-1).mean().sqrt()) == pytest.approx(0.8, rel=1e-12)
+        assert float(c.mean(0).norm()) == pytest.approx(1.5, rel=1e-12)
+        assert known.standing == {}
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_minimizers_of_separable_tasks(seed):
+    for build in (tasks.sinusoidal, tasks.clipped):
+        task = build(m=1 + seed, d=3, spread=2.0 if seed else 0.0, seed=seed)
+        assert float(task.global_gradient(task.x_star.unsqueeze(0)).norm()) < 1e-9
+        grid = task.x_star + 3 * torch.randn(2000, 3, generator=torch.Generator().manual_seed(seed)).double()
+        assert float(task.global_loss(grid).min()) >= task.f_star - 1e-12
+
+
+def test_even_numbers_of_clipped_clients_far_apart_have_a_flat_minimum():
+    task = Clipped([[-10.0], [10.0]], h=2.0, r=1.0)
+    assert float(task.global_gradient(task.x_star.unsqueeze(0)).abs()) < 1e-12
+    assert task.f_star == pytest.approx(2.0 * (10 - 0.5))
+    assert task.constants.sigma_g == task.constants.beta == pytest.approx(2.0)
+
+
+def test_square_loss_tells_finite_from_infinite():
+    a, y = torch.randn(3, 4, 2, dtype=torch.float64), torch.randn(3, 4, dtype=torch.float64)
+    assert Regression(a, y, curves.Square()).constants.sigma_g == math.inf
+    assert Regression(a, y, curves.Square(), batch=2).constants.sigma_l == math.inf
+    shared = Regression(a[:1].expand(3, -1, -1), y, curves.Square())
+    found, top = heterogeneity(shared, starts(shared))
+    torch.testing.assert_close(found, torch.full_like(found, shared.constants.sigma_g), rtol=1e-9, atol=0)
+    torch.testing.assert_close(top, torch.full_like(top, shared.constants.beta), rtol=1e-9, atol=0)
+    same = Regression(a[:, :1].expand(-1, 4, -1), y, curves.Square(), batch=2)
+    assert same.constants.standing_of("sigma_l") == "exact"
+    x = points(same, 1)
+    every = batches(same).unsqueeze(1).expand(-1, 3, -1)
+    noise = (same.gradient(x.expand(16, -1, -1), every) - same.gradient(x)).square().sum(-1).mean(0)
+    assert float(noise.max().sqrt()) == pytest.approx(same.constants.sigma_l, rel=1e-10)
+    assert Regression(a[:, :1], y[:, :1], curves.Welsch(), batch=1).constants.sigma_l == 0.0
+
+
+def test_perfect_fits_make_f_star_and_L_exact():
+    fitting = regression("welsch", m=2, d=20, n=4, seed=0).constants
+    assert (fitting.f_star, fitting.standing_of("f_star"), fitting.standing_of("L")) == (
+        0.0,
+        "exact",
+        "exact",
+    )
+    noisy = regression("welsch", m=2, d=3, n=20, seed=0).constants
+    assert (noisy.f_star, noisy.standing_of("f_star"), noisy.standing_of("L")) == (0.0, "bound", "bound")
+    assert regression("logistic", m=2, d=3, n=20, lam=0.3).constants.standing_of("L") == "exact"
+    assert regression("logistic", m=2, d=3, n=20).constants.standing_of("f_star") == "bound"
+
+
+def test_one_client_is_homogeneous():
+    for build in (tasks.sinusoidal, tasks.clipped, tasks.two_layer, regression):
+        known = build(m=1).constants
+        assert (known.sigma_g, known.beta) == (0.0, 0.0)
+
+
+def test_two_layer_starts_apart_from_its_symmetric_point():
+    task = tasks.two_layer(m=2, hidden=4)
+    x = task.start(torch.Generator().manual_seed(0)).view(4, 5)
+    assert len({tuple(row.tolist()) for row in x}) == 4
+
+
+@pytest.mark.parametrize(
+    ("build", "words"),
+    [
+        (lambda: tasks.sinusoidal(L=0.0), "L = 0"),
+        (lambda: tasks.clipped(B=math.inf), "B = inf"),
+        (lambda: tasks.clipped(spread=-1.0), "spread"),
+        (lambda: Sinusoidal([[0.0]], a=-1.0), "amplitude"),
+        (lambda: Clipped([[0.0]], r=0.0), "radius"),
+        (lambda: Clipped([0.0]), "shape"),
+        (lambda: curves.Welsch(0.0), "scale"),
+        (lambda: regression("welsh"), "did you mean welsch"),
+        (lambda: regression(outliers=1.5), "outliers"),
+        (lambda: regression(lam=-1.0), "lam"),
+        (lambda: regression(batch=0), "batch"),
+        (lambda: Regression(torch.ones(2, 3, 4), torch.ones(2, 4), curves.Square()), "targets"),
+        (lambda: Regression(torch.ones(2, 4), torch.ones(2, 4), curves.Square()), "shape"),
+        (
+            lambda: Regression(torch.ones(2, 3, 4), torch.ones(2, 3), curves.Square(), batch=1, noise=0.1),
+            "not both",
+        ),
+        (
+            lambda: Regression(torch.full((1, 1, 1), math.nan), torch.ones(1, 1), curves.Square()),
+            "not finite",
+        ),
+        (lambda: tasks.two_layer(hidden=0), "hidden"),
+        (lambda: TwoLayer(torch.ones(2, 3), torch.ones(2)), "shape"),
+    ],
+)
+def test_bad_input_gets_one_clear_line(build, words):
+    with pytest.raises((InputError, UnknownNameError), match=words) as caught:
+        build()
+    assert "\n" not in str(caught.value)
