@@ -245,7 +245,9 @@ class Coupled(Personal):
         pull = (self.h_u * self.centre[:, : self.d_u]).sort(0, descending=True).values
         pull = pull - pull.mean(0)
         rank = torch.arange(self.m + 1, dtype=self.dtype, device=self.device)
-        signs = 2.0 * (rank[:-1, None] < rank) - 1  # (m, cases): the r largest pulls get +1, the others -1
+        signs = (
+            2 * (rank[:-1, None] < rank).to(self.dtype) - 1
+        )  # (m, cases): the r largest pulls get +1, the others -1
         deviations = pull[:, None] + self.k * (signs - signs.mean(0)).unsqueeze(-1)  # (m, cases, d_u)
         return float(deviations.square().mean(0).amax(0).sum().sqrt())
 
