@@ -17,8 +17,11 @@ from typing import TYPE_CHECKING, Any
 from dfltheory.bounds.registry import get, keys, statements, variants
 
 if TYPE_CHECKING:
+    from dfltheory.bounds.checks.run import audit
+    from dfltheory.bounds.rates import leading
     from dfltheory.bounds.symbols import GLOSSARY, NEUTRAL
     from dfltheory.bounds.theorem import Condition, Definition, LeftSide, Theorem
+    from dfltheory.bounds.tuning import admissible_steps, best_step, dominance
 
 _LAZY = {
     "GLOSSARY": "dfltheory.bounds.symbols",
@@ -27,6 +30,11 @@ _LAZY = {
     "Definition": "dfltheory.bounds.theorem",
     "LeftSide": "dfltheory.bounds.theorem",
     "Theorem": "dfltheory.bounds.theorem",
+    "admissible_steps": "dfltheory.bounds.tuning",
+    "audit": "dfltheory.bounds.checks.run",
+    "best_step": "dfltheory.bounds.tuning",
+    "dominance": "dfltheory.bounds.tuning",
+    "leading": "dfltheory.bounds.rates",
 }
 
 
@@ -47,8 +55,13 @@ __all__ = [
     "Definition",
     "LeftSide",
     "Theorem",
+    "admissible_steps",
+    "audit",
+    "best_step",
+    "dominance",
     "get",
     "keys",
+    "leading",
     "statements",
     "variants",
 ]

@@ -278,8 +278,14 @@ def _rate(
         source=f"{PAPER}, {source}",
         lhs=LHS,
         parts=parts,
-        of="dfedadmm.theorem_1",
-        **{"kind": "corollary", "schedule": SCHEDULE, "order": True, "assumptions": ASSUMPTIONS, **fields},  # type: ignore[arg-type]
+        **{
+            "kind": "corollary",
+            "schedule": SCHEDULE,
+            "order": True,
+            "assumptions": ASSUMPTIONS,
+            "of": ("dfedadmm.theorem_1", "printed"),
+            **fields,
+        },  # type: ignore[arg-type]
     )
 
 
@@ -316,6 +322,7 @@ def corrected_corollaries() -> tuple[Theorem, ...]:
     fields = {
         "kind": "corollary",
         "order": False,
+        "of": ("dfedadmm.theorem_1", "corrected_b1"),
         "assumptions": (*CORRECTED_ASSUMPTIONS, MOMENT),
     }
     ratio = {pen: 1 / (L * sqrt(K * T)), eta: 1 / (L * K * sqrt(T))}

@@ -241,7 +241,7 @@ def steps_corrected() -> tuple[Theorem, ...]:
             -b / (4 * L_v) * D_v + R(3, 2) * b * chi**2 * L_u * kap**2 + R(14, 10) * b**2 * sigma_v**2 / L_v,
             "(18) and (32) re-derived",
             "Descent in v",
-            **own,
+            **{**own, "definitions": (A_STEP, B_STEP)},
         ),
         _entry(
             "equation",

@@ -57,6 +57,7 @@ COMMON_START = "all clients start at the same model"
 STEP_PRINTED = Condition("eta <= 1/(10 K L)", 10 * eta * K * L, sp.Integer(1))
 STEP_CORRECTED = Condition("eta <= 1/(8 K L)", 8 * eta * K * L, sp.Integer(1))
 SCHEDULE = {"eta": 1 / (L * sqrt(K * T)), "rho": rho0 / sqrt(T)}
+ONE_STEP = {**SCHEDULE, "Q": sp.S.One}
 
 PHI = Definition(
     Phi,
@@ -242,7 +243,7 @@ def _rate(
         parts=parts,
         order=True,
         assumptions=ASSUMPTIONS,
-        **{"kind": "corollary", "schedule": SCHEDULE, "of": "dfedsam.theorem_4_5", **fields},  # type: ignore[arg-type]
+        **{"kind": "corollary", "schedule": SCHEDULE, "of": ("dfedsam.theorem_4_5", "printed"), **fields},  # type: ignore[arg-type]
     )
 
 
@@ -266,73 +267,77 @@ def _claimed_any_rho(last: dict[str, Expr]) -> dict[str, Expr]:
 
 
 def corollaries() -> tuple[Theorem, ...]:
-    """Corollaries 4.6 and 4.8 as stated, as derived, and re-derived; the rates of abstract and remarks."""
+    """Corollaries 4.6 (one gossip step) and 4.8 as stated, as derived, and re-derived."""
     slow = sqrt(K) * T ** R(3, 2)
     any_rho = {"eta": SCHEDULE["eta"]}
     moments = L**2 * rho**2 + sigma_g**2 + sigma_l**2
     gap = 1 / (1 - lam) ** 2
-    six, eight = "Rate of DFedSAM", "Rate of DFedSAM-MGS"
-    quoted = "Rate of DFedAvg as quoted from Sun et al. 2022"
+    far = {
+        "sharpness": K ** R(3, 2) * L**2 * rho**4 / (T ** R(3, 2) * (1 - lam) ** 2),
+        "consensus": moments / (slow * (1 - lam) ** 2),
+    }
+    network = {"consensus": Phi * (K**2 * L**2 * rho**4 + moments) / slow}
+    one, many = ("corollary_4_6", "Rate of DFedSAM"), ("corollary_4_8", "Rate of DFedSAM-MGS")
+
+    def entry(
+        which: tuple[str, str], variant: str, source: str, parts: dict[str, Expr], **fields: object
+    ) -> Theorem:
+        own = {"schedule": ONE_STEP} if which is one else {"definitions": (PHI,)}
+        return _rate(which[0], variant, which[1], source, parts, **{**own, **fields})
+
     return (
-        _rate("corollary_4_6", "printed", six, "Corollary 4.6", _claimed(beta, gap)),
-        _rate(
-            "corollary_4_6", "appendix", six, "appendix D.2, before sigma_g <= beta", _claimed(sigma_g, gap)
-        ),
-        _rate(
-            "corollary_4_6",
+        entry(one, "printed", "Corollary 4.6", _claimed(beta, gap)),
+        entry(one, "appendix", "appendix D.2, before sigma_g <= beta", _claimed(sigma_g, gap)),
+        entry(
+            one,
             "appendix_any_rho",
-            six + " for any radius",
             "appendix D.2, first rate",
-            _claimed_any_rho(
-                {
-                    "sharpness": K ** R(3, 2) * L**2 * rho**4 / (T ** R(3, 2) * (1 - lam) ** 2),
-                    "consensus": moments / (slow * (1 - lam) ** 2),
-                }
-            ),
-            schedule=any_rho,
+            _claimed_any_rho(far),
+            schedule={**any_rho, "Q": sp.S.One},
         ),
         _rate_corrected("corollary_4_6"),
-        _rate("corollary_4_8", "printed", eight, "Corollary 4.8", _claimed(beta, Phi), definitions=(PHI,)),
-        _rate(
-            "corollary_4_8",
-            "appendix_any_rho",
-            eight + " for any radius",
-            "appendix D.3, first rate",
-            _claimed_any_rho({"consensus": Phi * (K**2 * L**2 * rho**4 + moments) / slow}),
-            schedule=any_rho,
-            definitions=(PHI,),
+        entry(many, "printed", "Corollary 4.8", _claimed(beta, Phi)),
+        entry(
+            many, "appendix_any_rho", "appendix D.3, first rate", _claimed_any_rho(network), schedule=any_rho
         ),
         _rate_corrected("corollary_4_8"),
+    )
+
+
+def quoted() -> tuple[Theorem, ...]:
+    """The rates of the abstract, and the one that Remark 4.7 quotes."""
+    slow = sqrt(K) * T ** R(3, 2)
+    first = {"optimization": 1 / sqrt(K * T), "drift": 1 / T}
+    stated = {
+        "optimization": 1 / sqrt(T),
+        "drift": sigma_g**2 / sqrt(T),
+        "consensus": (sigma_g**2 + B**2) / ((1 - lam) ** 2 * T ** R(3, 2)),
+    }
+    gossip = (lam**Q + 1) / (slow * (1 - lam**Q) ** 2)
+    return (
         _rate(
             "rate_abstract",
             "printed",
-            six,
+            "Rate of DFedSAM",
             "abstract",
-            {"optimization": 1 / sqrt(K * T), "drift": 1 / T, "consensus": gap / slow},
+            {**first, "consensus": 1 / (slow * (1 - lam) ** 2)},
             kind="rate",
+            schedule=ONE_STEP,
         ),
         _rate(
             "rate_abstract_mgs",
             "printed",
-            eight,
+            "Rate of DFedSAM-MGS",
             "abstract",
-            {
-                "optimization": 1 / sqrt(K * T),
-                "drift": 1 / T,
-                "consensus": (lam**Q + 1) / (slow * (1 - lam**Q) ** 2),
-            },
+            {**first, "consensus": gossip},
             kind="rate",
         ),
         _rate(
             "rate_quoted_dfedavg",
             "printed",
-            quoted,
+            "Rate of DFedAvg as quoted from Sun et al. 2022",
             "Remark 4.7",
-            {
-                "optimization": 1 / sqrt(T),
-                "drift": sigma_g**2 / sqrt(T),
-                "consensus": (sigma_g**2 + B**2) / ((1 - lam) ** 2 * T ** R(3, 2)),
-            },
+            stated,
             kind="rate",
             schedule={},
             of=None,
@@ -368,13 +373,13 @@ def _rate_corrected(key: str) -> Theorem:
         ),
         assumptions=(*CORRECTED_ASSUMPTIONS, COMMON_START),
         schedule=SCHEDULE,
-        of="dfedsam.theorem_4_5",
+        of=("dfedsam.theorem_4_5", "corrected"),
     )
 
 
 def statements() -> tuple[Theorem, ...]:
     """Theorem 4.5, its corollaries and the quoted rates."""
-    return (printed(), appendix(), appendix_q1(), corrected(), corrected_init(), *corollaries())
+    return (printed(), appendix(), appendix_q1(), corrected(), corrected_init(), *corollaries(), *quoted())
 
 
 __all__ = ["statements"]

@@ -203,7 +203,7 @@ def _corollary(variant: str, title: str, source: str, parts: dict[str, Expr], **
         lhs=LHS,
         parts=parts,
         schedule=SCHEDULE,
-        of="dfedsgpsm.theorem_1",
+        of=("dfedsgpsm.theorem_1", variant),
         **fields,  # type: ignore[arg-type]
     )
 

@@ -97,7 +97,7 @@ class Theorem:
     conditions, assumptions : what it demands, as inequalities and in words
     schedule : the choice of step sizes of its corollary, by glossary name
     order : stated as O(.) only, so that ``evaluate`` gives the expression without its constant
-    of : for a corollary or rate, the key of the statement that it is drawn from
+    of : for a corollary or rate, key and variant of the statement that it is drawn from
     """
 
     key: str
@@ -112,7 +112,7 @@ class Theorem:
     assumptions: tuple[str, ...] = ()
     schedule: Mapping[str, Expr] = field(default_factory=dict)
     order: bool = False
-    of: str | None = None
+    of: tuple[str, str] | None = None
     remark: str = ""
 
     # -- symbolic ---------------------------------------------------------------------------------
@@ -123,9 +123,13 @@ class Theorem:
 
     @cached_property
     def _expanded(self) -> dict[Expr, Expr]:
+        return self.expanded_definitions({})
+
+    def expanded_definitions(self, kept: Mapping[Expr, Expr]) -> dict[Expr, Expr]:
+        """Each definition's symbol with its value in glossary symbols, or with what ``kept`` says of it."""
         known: dict[Expr, Expr] = {}
         for definition in self.definitions:
-            known[definition.symbol] = definition.expr.xreplace(known)
+            known[definition.symbol] = kept.get(definition.symbol, definition.expr.xreplace(known))
         return known
 
     @cached_property
@@ -193,6 +197,24 @@ class Theorem:
     def check_conditions(self, **values: Any) -> list[tuple[Condition, Number, bool | np.ndarray]]:
         """Each condition with its slack (right - left) and whether it holds, at ``values``."""
         return self._evaluator.conditions(values)
+
+    def largest_step(self, name: str | None = None, **values: Any) -> float:
+        """The largest admissible step size for given constants (inf where no condition bounds it)."""
+        from dfltheory.bounds.tuning import admissible_steps
+
+        return admissible_steps(self, name, **values).high
+
+    def best_step(self, name: str | None = None, **values: Any) -> tuple[float, float]:
+        """The admissible step size at which the bound is least, and that bound."""
+        from dfltheory.bounds.tuning import best_step
+
+        return best_step(self, name, **values)
+
+    def rate(self) -> tuple[Any, ...]:
+        """The leading monomials of the bound under its schedule (:class:`dfltheory.bounds.rates.Monomial`)."""
+        from dfltheory.bounds.rates import leading
+
+        return leading(self)
 
     def __str__(self) -> str:
         return f"{self.key} ({self.variant})"

@@ -101,7 +101,7 @@ def mixing_step(share):
 
 
 def sqrt_kt(K, T, L, rho0, **_):
-    return {"eta": 1 / (L * sqrt(K * T)), "rho": rho0 / sqrt(T)}
+    return {"eta": 1 / (L * sqrt(K * T)), "rho": rho0 / sqrt(T), "Q": 1}
 
 
 def one(f):

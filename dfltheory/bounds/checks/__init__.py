@@ -1,0 +1,1 @@
+"""The audit: checks that know theorems but no paper in particular."""

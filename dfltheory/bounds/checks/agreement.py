@@ -1,0 +1,165 @@
+"""Agreement: variants of one statement against each other, one constant defined twice, definitions not used."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+import sympy as sp
+
+from dfltheory.bounds import registry
+from dfltheory.bounds.checks.finding import Finding, found, numbers
+from dfltheory.bounds.rates import covered, leading
+from dfltheory.bounds.regions import admissible, at, conditions_of
+from dfltheory.bounds.theorem import Theorem
+
+_TOLERANCE = 1e-9
+_POINTS = 1000
+
+
+def check_agreement(theorem: Theorem, variants: Mapping[str, Theorem] | None = None) -> Iterator[Finding]:
+    """The statement against its other variants as printed, and its definitions."""
+    yield from unused_definitions(theorem)
+    yield from twice_defined(theorem)
+    if not theorem.variant.startswith("printed"):
+        return
+    others = variants or {v: registry.get(theorem.key, v) for v in registry.variants(theorem.key)}
+    for name, other in others.items():
+        if name.startswith(("appendix", "introduction")):
+            yield from (compare_orders if theorem.order else compare_values)(theorem, other)
+        elif name.startswith("corrected") and theorem.lhs.measure == other.lhs.measure and not theorem.order:
+            yield from against_corrected(theorem, other)
+
+
+def unused_definitions(theorem: Theorem) -> Iterator[Finding]:
+    """Definitions that neither a term nor a condition uses, directly or through others."""
+    used = {s for e in theorem.parts.values() for s in e.free_symbols}
+    used |= {s for c in theorem.conditions for s in (c.left - c.right).free_symbols}
+    for d in reversed(theorem.definitions):
+        if d.symbol in used:
+            used |= d.expr.free_symbols
+        else:
+            yield found(
+                "agreement",
+                "warning",
+                theorem,
+                f"definition {d.symbol}",
+                f"{d.latex} is defined ({d.meaning}) and used nowhere",
+                definition=str(d.expr),
+            )
+
+
+def twice_defined(theorem: Theorem) -> Iterator[Finding]:
+    """A definition of this statement against the paper's own entry for the same letter."""
+    paper = theorem.key.split(".")[0]
+    for d in theorem.definitions:
+        for key in registry.keys(paper):
+            if key.startswith(f"{paper}.definition_") and theorem.key != key:
+                other = registry.get(key)
+                same_letter = other.lhs.latex == d.latex
+                if same_letter and theorem.variant in ("printed", "appendix") and theorem.kind == "theorem":
+                    if sp.simplify(theorem.expand(d.symbol) - other.bound) != 0:
+                        yield found(
+                            "agreement",
+                            "error",
+                            theorem,
+                            f"definition {d.symbol}",
+                            f"{d.latex} here is {d.expr}, but {key} is {other.bound}",
+                        )
+
+
+def _common(one: Theorem, other: Theorem) -> dict[str, np.ndarray]:
+    conditions = (*conditions_of(one), *conditions_of(other))
+    return admissible({*one.needs, *other.needs}, conditions, _POINTS, np.random.default_rng(0))
+
+
+def compare_values(printed: Theorem, derived: Theorem) -> Iterator[Finding]:
+    """``printed`` must be at least ``derived`` wherever the conditions of both hold."""
+    points = _common(printed, derived)
+    size = len(next(iter(points.values())))
+    mine, theirs = (np.broadcast_to(t.evaluate(where="ignore", **points), size) for t in (printed, derived))
+    scale = np.maximum(np.abs(mine), np.abs(theirs)) + 1e-300
+    less = (theirs - mine) / scale
+    if np.max(np.abs(less)) < _TOLERANCE:
+        return
+    i = int(np.argmax(less))
+    wrong = [text for name in printed.parts if (text := _term(printed, derived, name, points))]
+    if less[i] > _TOLERANCE:
+        yield found(
+            "agreement",
+            "error",
+            printed,
+            f"against {derived.variant}",
+            (
+                "it is defined otherwise there"
+                if printed.kind == "definition"
+                else "it claims less than is derived"
+            )
+            + f": {mine[i]:.6g} against {theirs[i]:.6g} at {numbers(at(points, i))}"
+            + (f"; {'; '.join(wrong)}" if wrong else ""),
+            f"take the {derived.variant} form" if derived.variant.startswith("appendix") else None,
+            point=at(points, i),
+            printed=float(mine[i]),
+            derived=float(theirs[i]),
+        )
+    else:
+        yield found(
+            "agreement", "note", printed, f"against {derived.variant}", "it is looser than what is derived"
+        )
+
+
+def _term(printed: Theorem, derived: Theorem, name: str, points: dict[str, np.ndarray]) -> str | None:
+    """How a term of the same name differs: by a constant factor, or by how much at most."""
+    if name not in derived.parts:
+        return None
+    ones = printed.evaluate_terms(where="ignore", **points)[name]
+    twos = derived.evaluate_terms(where="ignore", **points)[name]
+    with np.errstate(all="ignore"):
+        ratio = np.asarray(ones / twos, dtype=float)
+    ratio = ratio[np.isfinite(ratio)] if ratio.ndim else ratio.reshape(1)
+    if not len(ratio) or np.allclose(ratio, 1, rtol=_TOLERANCE):
+        return None
+    if np.allclose(ratio, ratio[0], rtol=_TOLERANCE):
+        return f"its term {name} is {sp.nsimplify(ratio[0], rational=True, tolerance=1e-9)} times the derived one"
+    return f"its term {name} is {ratio.min():.3g} to {ratio.max():.3g} times the derived one"
+
+
+def compare_orders(printed: Theorem, derived: Theorem) -> Iterator[Finding]:
+    """Every monomial of a derived O(.) must be covered by the printed one, and the other way round."""
+    schedule = derived.schedule if len(derived.schedule) > len(printed.schedule) else printed.schedule
+    shared = {d.symbol for d in printed.definitions} & {d.symbol for d in derived.definitions}
+    mine, theirs = (leading(t, 3, schedule, shared) for t in (printed, derived))
+    for mono in theirs:
+        if not covered(mono, mine):
+            yield found(
+                "agreement",
+                "error",
+                printed,
+                f"against {derived.variant}",
+                f"{derived.source} has the term {mono}, which is not covered here",
+                f"add {mono}",
+            )
+
+
+def against_corrected(printed: Theorem, corrected: Theorem) -> Iterator[Finding]:
+    """How the printed bound compares with a re-derived one, where both apply (their starts may differ)."""
+    points = _common(printed, corrected)
+    size = len(next(iter(points.values())))
+    if size < 20:
+        return
+    mine, theirs = (np.broadcast_to(t.evaluate(where="ignore", **points), size) for t in (printed, corrected))
+    with np.errstate(all="ignore"):
+        ratio = (mine / theirs)[np.isfinite(mine / theirs)]
+    if len(ratio):
+        low, middle, high = np.quantile(ratio, [0.05, 0.5, 0.95])
+        yield found(
+            "agreement",
+            "note",
+            printed,
+            f"against {corrected.variant}",
+            f"printed over {corrected.variant}: median {middle:.3g}, 90% between {low:.3g} and {high:.3g} at random "
+            "admissible points",
+        )
+
+
+__all__ = ["check_agreement", "compare_orders", "compare_values", "twice_defined", "unused_definitions"]

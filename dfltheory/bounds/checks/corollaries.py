@@ -1,0 +1,162 @@
+"""Corollaries: does the claimed rate follow from the theorem under the schedule, and when does it apply?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import sympy as sp
+
+from dfltheory.bounds import registry
+from dfltheory.bounds.checks.finding import Finding, found
+from dfltheory.bounds.rates import Monomial, covered, leading, scheduled, scheduled_region
+from dfltheory.bounds.regions import draw, values_of
+from dfltheory.bounds.symbols import GLOSSARY
+from dfltheory.bounds.theorem import Theorem
+
+HIDDEN = ("L", "rho0", "B", "sigma_l", "sigma_g", "beta", "f0_gap")
+_LARGEST = 1e15
+
+
+def check_corollary(theorem: Theorem) -> Iterator[Finding]:
+    """Terms that the claim lost, terms that it need not have, and the schedule against the conditions."""
+    if theorem.kind in ("corollary", "rate") and theorem.of is not None:
+        yield from compare_rate(theorem, registry.get(*theorem.of))
+    if theorem.schedule:
+        yield from schedule_against_conditions(theorem)
+
+
+def compare_rate(claim: Theorem, base: Theorem) -> Iterator[Finding]:
+    """``claim`` against the leading monomials of ``base`` under the claim's schedule."""
+    shared = {d.symbol for d in claim.definitions} & {d.symbol for d in base.definitions}
+    derived = leading(base, 3 if claim.order else 2, claim.schedule, shared)
+    claimed = leading(claim, 3, claim.schedule, shared)
+    region = scheduled_region(base, claim.schedule)
+    stated = {n for mono in claimed for n, _ in mono.exponents}
+    hidden = [n for n in HIDDEN if n not in stated]
+    loose = ["L", "rho0", *hidden]
+    for mono in derived:
+        if covered(mono, claimed, region):
+            continue
+        soft = covered(mono.without(loose), [c.without(loose) for c in claimed], region)
+        yield found(
+            "corollary",
+            "warning" if soft else "error",
+            claim,
+            "rate",
+            f"{base} gives the term {mono}, which the claim "
+            + ("covers only if O(.) hides constants with units" if soft else "has lost")
+            + _near(mono, claimed),
+            f"add {mono}",
+            term=str(mono),
+            claimed=[str(c) for c in claimed],
+        )
+    for mono in claimed:
+        theirs = [
+            _renamed(d, {"sigma_g": "beta"} if "beta" in stated else {}).without(loose) for d in derived
+        ]
+        if claim.order and not covered(mono.without(loose), theirs, region):
+            yield found(
+                "corollary",
+                "note",
+                claim,
+                "rate",
+                f"the claimed term {mono} is not needed: {base} gives nothing as large",
+            )
+
+
+def _renamed(mono: Monomial, names: dict[str, str]) -> Monomial:
+    return Monomial(mono.coefficient, tuple(sorted((names.get(a, a), e) for a, e in mono.exponents)))
+
+
+def _near(mono: Monomial, claimed: tuple[Monomial, ...]) -> str:
+    """The claimed term with the same constants, and the exponents in which it differs."""
+    scale = {"T", "K", "m", "1 - lam", "L", "rho0", "Phi"}
+    own = {(a, e) for a, e in mono.exponents if a not in scale}
+    for other in claimed:
+        if own and own == {(a, e) for a, e in other.exponents if a not in scale}:
+            wrong = [f"{a}: {other[a]}, not {mono[a]}" for a in sorted(scale) if other[a] != mono[a]]
+            return f" (nearest claimed term: {other}; exponent of {'; of '.join(wrong)})"
+    return ""
+
+
+def schedule_against_conditions(theorem: Theorem) -> Iterator[Finding]:
+    """From which T on each condition holds under the schedule; an error where it never does."""
+    base = theorem if theorem.kind == "theorem" or theorem.of is None else registry.get(*theorem.of)
+    for c in base.conditions:
+        slack = scheduled(base, base.expand(c.slack), theorem.schedule)
+        if "T" not in {s.name for s in slack.free_symbols}:
+            continue
+        first = first_round(slack, c.strict)
+        if first is None:
+            yield found(
+                "corollary",
+                "error",
+                theorem,
+                f"condition {c.name}",
+                f"the schedule never meets it: {c.left} <= {c.right} fails at every T tried up to {_LARGEST:.0e}",
+            )
+        elif first[1] > 1:
+            point = ", ".join(f"{n} = {v:.3g}" for n, v in first[0].items())
+            formula = _solved(slack)
+            yield found(
+                "corollary",
+                "note",
+                theorem,
+                f"condition {c.name}",
+                f"the schedule meets it {formula or 'only for large T'}; at {point}: from T = {first[1]:.3g} on",
+            )
+
+
+def first_round(slack: sp.Expr, strict: bool) -> tuple[dict[str, float], float] | None:
+    """A moderate point and the T from which ``slack`` stays >= 0 there; None where it never does, anywhere."""
+    names = sorted({s.name for s in slack.free_symbols} - {"T"})
+    horizon = np.geomspace(1, _LARGEST, 301)
+    best: tuple[dict[str, float], float] | None = None
+    for seed in range(24):
+        values = _moderate(names, seed)
+        points = {n: np.full(301, v) for n, v in values.items()} | {"T": horizon}
+        value = values_of([slack], points)[0]
+        good = value > 0 if strict else value >= -1e-12
+        if good[-1]:
+            start = len(good) - int(np.argmin(good[::-1])) if not good.all() else 0
+            if seed == 0 or best is None:
+                best = (values, float(horizon[min(start, 300)]) if start else 1.0)
+    return best
+
+
+def _moderate(names: list[str], seed: int) -> dict[str, float]:
+    """Everyday values: K = 5, lam = 0.8, 1 otherwise; at other seeds random ones."""
+    usual = {
+        "K": 5.0,
+        "K_u": 5.0,
+        "K_v": 5.0,
+        "lam": 0.8,
+        "q": 0.8,
+        "delta": 0.5,
+        "alpha": 0.5,
+        "m": 16.0,
+        "Q": 1.0,
+    }
+    if seed == 0:
+        return {n: usual.get(n, 1.0) for n in names}
+    drawn = draw(names, 1, np.random.default_rng(seed))
+    return {
+        n: max(float(v[0]), 1e-3) if n not in GLOSSARY or GLOSSARY[n].high != 1 else float(v[0])
+        for n, v in drawn.items()
+    }
+
+
+def _solved(slack: sp.Expr) -> str | None:
+    """``for T >= ...`` where the threshold can be solved in closed form."""
+    x = sp.Symbol("x_root", positive=True)
+    try:
+        roots = sp.solve(sp.together(slack.subs(GLOSSARY["T"].symbol, x**2)), x)
+    except (NotImplementedError, ValueError, TypeError):
+        return None
+    if len(roots) != 1 or roots[0].has(sp.I) or len(str(roots[0])) > 80:
+        return None
+    return f"for T >= {sp.simplify(roots[0] ** 2)}"
+
+
+__all__ = ["check_corollary", "compare_rate", "first_round", "schedule_against_conditions"]

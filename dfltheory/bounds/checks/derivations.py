@@ -1,0 +1,120 @@
+"""Does each display follow from the displays that it cites, by the algebra that it claims?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import sympy as sp
+
+from dfltheory.bounds import derivations, registry
+from dfltheory.bounds.checks.finding import Finding, found, numbers
+from dfltheory.bounds.regions import Points, admissible, at, conditions_of, values_of
+from dfltheory.bounds.steps import Step
+from dfltheory.bounds.theorem import Condition, Theorem
+from dfltheory.bounds.units import Expr
+
+_TOLERANCE = 1e-9
+_POINTS = 1500
+
+
+def check_steps(theorem: Theorem, steps: Sequence[Step] | None = None) -> Iterator[Finding]:
+    """Every declared step that claims this statement."""
+    for step in derivations.all_steps() if steps is None else steps:
+        if step.theorem is theorem or (step.theorem.key, step.theorem.variant) == (
+            theorem.key,
+            theorem.variant,
+        ):
+            yield from check_step(step)
+
+
+def check_step(step: Step) -> Iterator[Finding]:
+    """One step: its operations must be allowed and give at most what is claimed, at random admissible points."""
+    theorem = step.theorem
+    derived, demands = step.derived()
+    claimed = theorem.bound
+    conditions: tuple[Condition, ...] = conditions_of(theorem)
+    if step.under is not None:
+        conditions = (*conditions, *conditions_of(registry.get(step.under)))
+    names = {s.name for e in (derived, claimed, *(d for _, d in demands)) for s in sp.sympify(e).free_symbols}
+    points = admissible(names, conditions, _POINTS, np.random.default_rng(0))
+    lawful = np.ones(len(next(iter(points.values()))), dtype=bool)
+    for what, quantity in demands:
+        (value,) = values_of([quantity], points)
+        bad = value <= 0 if "divides" in what else value < 0
+        if bad.any():
+            i = int(np.argmax(bad))
+            yield found(
+                "derivation",
+                "error",
+                theorem,
+                step.says,
+                f"the step {what}, which is {value[i]:.3g} at {numbers(_of(quantity, points, i))}: it needs a condition "
+                "that is not stated",
+                f"demand {quantity} > 0",
+                point=at(points, i),
+            )
+        lawful &= ~bad
+    yield from _compare(step, theorem, derived, claimed, points, lawful)
+
+
+def _of(expr: Expr, points: Points, index: int) -> dict[str, float]:
+    names = {s.name for s in sp.sympify(expr).free_symbols}
+    return {n: v for n, v in at(points, index).items() if n in names}
+
+
+def _compare(
+    step: Step, theorem: Theorem, derived: Expr, claimed: Expr, points: Points, lawful: np.ndarray
+) -> Iterator[Finding]:
+    difference, scale = _difference(derived, claimed, points)
+    worse = lawful & (difference > _TOLERANCE * scale)
+    if not worse.any():
+        slack = lawful & (difference < -_TOLERANCE * scale)
+        if slack.any():
+            yield found(
+                "derivation", "note", theorem, step.says, "the display is looser than what its step gives"
+            )
+        return
+    i = int(np.argmax(np.where(worse, difference / scale, -np.inf)))
+    values = values_of([derived, claimed], points)
+    yield found(
+        "derivation",
+        "error",
+        theorem,
+        step.says,
+        f"does not follow: the step gives {values[0][i]:.6g}, the display {values[1][i]:.6g} at "
+        f"{numbers(at(points, i))}",
+        _missing(derived, claimed),
+        point=at(points, i),
+        derived=float(values[0][i]),
+        displayed=float(values[1][i]),
+        fraction_of_points=float(worse.mean()),
+    )
+
+
+def _difference(derived: Expr, claimed: Expr, points: Points) -> tuple[np.ndarray, np.ndarray]:
+    """derived - claimed, and the size of what is subtracted."""
+    sides = values_of([derived, claimed], points)
+    parts = values_of([*sp.Add.make_args(sp.sympify(derived)), *sp.Add.make_args(claimed)], points)
+    return sides[0] - sides[1], np.maximum(np.sum(np.abs(parts), axis=0), 1e-300)
+
+
+def _missing(derived: Expr, claimed: Expr) -> str | None:
+    """The terms of derived - claimed, where they are few, and the factor between one lost and one claimed."""
+    if sp.count_ops(derived) + sp.count_ops(claimed) > 400:
+        return None
+    rest = sp.factor_terms(sp.expand(sp.expand(derived) - sp.expand(claimed)))
+    terms = sp.Add.make_args(sp.expand(rest))
+    if not 1 <= len(terms) <= 6:
+        return None
+    if len(terms) == 2:
+        ratio = sp.simplify(-terms[0] / terms[1])
+        lost, kept = (
+            (terms[0], -terms[1]) if not terms[0].could_extract_minus_sign() else (terms[1], -terms[0])
+        )
+        if len(ratio.free_symbols) <= 1:
+            return f"{kept} should be {lost}"
+    return f"add {rest}"
+
+
+__all__ = ["check_step", "check_steps"]

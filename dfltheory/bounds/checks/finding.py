@@ -1,0 +1,59 @@
+"""What an audit says: one finding, with its evidence and the command that shows it again."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal
+
+from dfltheory.bounds.theorem import Theorem
+
+Severity = Literal["error", "warning", "note"]
+ORDER: tuple[Severity, ...] = ("error", "warning", "note")
+
+
+@dataclass(frozen=True)
+class Finding:
+    """``error``: the statement cannot be right as displayed, or does not follow; ``warning``: it promises less
+    than it could, or hides something; ``note``: a fact about it."""
+
+    check: str
+    severity: Severity
+    key: str
+    variant: str
+    place: str
+    message: str
+    evidence: dict[str, Any] = field(default_factory=dict)
+    mend: str | None = None
+
+    @property
+    def command(self) -> str:
+        """The command that shows this finding again."""
+        return f"dfltheory audit {self.key} --variant {self.variant} --check {self.check}"
+
+    def as_dict(self) -> dict[str, Any]:
+        return {**asdict(self), "command": self.command}
+
+    def __str__(self) -> str:
+        text = f"{self.severity}: {self.key} ({self.variant}), {self.place}: {self.message} [{self.check}]"
+        return text + (f"; mend: {self.mend}" if self.mend else "")
+
+
+def found(
+    check: str,
+    severity: Severity,
+    theorem: Theorem,
+    place: str,
+    message: str,
+    mend: str | None = None,
+    **evidence: Any,
+) -> Finding:
+    """A finding about ``theorem``."""
+    return Finding(check, severity, theorem.key, theorem.variant, place, message, evidence, mend)
+
+
+def numbers(point: dict[str, float]) -> str:
+    """A point in words: ``K = 5, L = 0.3``."""
+    return ", ".join(f"{name} = {value:.4g}" for name, value in point.items())
+
+
+__all__ = ["Finding", "ORDER", "Severity", "found", "numbers"]

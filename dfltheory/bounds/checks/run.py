@@ -1,0 +1,56 @@
+"""``audit``: all checks on one statement, or on all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from dfltheory.bounds import registry
+from dfltheory.bounds.checks.agreement import check_agreement
+from dfltheory.bounds.checks.conditions import check_conditions
+from dfltheory.bounds.checks.corollaries import check_corollary
+from dfltheory.bounds.checks.derivations import check_steps
+from dfltheory.bounds.checks.finding import ORDER, Finding
+from dfltheory.bounds.checks.inequalities import check_inequalities
+from dfltheory.bounds.checks.limits import check_limits
+from dfltheory.bounds.checks.monotone import check_monotone
+from dfltheory.bounds.checks.units import check_units
+from dfltheory.bounds.theorem import Theorem
+from dfltheory.errors import UnknownNameError
+
+CHECKS: dict[str, Callable[[Theorem], Iterator[Finding]]] = {
+    "units": check_units,
+    "limits": check_limits,
+    "monotone": check_monotone,
+    "agreement": check_agreement,
+    "derivation": check_steps,
+    "corollary": check_corollary,
+    "conditions": check_conditions,
+    "inequality": check_inequalities,
+}
+
+
+def audit_statement(theorem: Theorem, checks: tuple[str, ...] = ()) -> list[Finding]:
+    """What the checks (by name; all if none is named) find in one statement, errors first."""
+    for name in checks:
+        if name not in CHECKS:
+            raise UnknownNameError("check", name, set(CHECKS))
+    found = [f for name, check in CHECKS.items() if not checks or name in checks for f in check(theorem)]
+    return sorted(found, key=lambda f: ORDER.index(f.severity))
+
+
+def audit(key: str | None = None, variant: str | None = None, checks: tuple[str, ...] = ()) -> list[Finding]:
+    """The findings on a statement: all its variants, or one; without a key, on the whole registry.
+
+    Every finding carries its evidence and the command that shows it again.
+    """
+    if key is None:
+        theorems = registry.statements()
+    elif key in registry.PAPERS:
+        theorems = registry.statements(key)
+    else:
+        names = registry.variants(key) if variant is None else (variant,)
+        theorems = tuple(registry.get(key, name) for name in names)
+    return [finding for theorem in theorems for finding in audit_statement(theorem, checks)]
+
+
+__all__ = ["CHECKS", "audit", "audit_statement"]

@@ -1,0 +1,276 @@
+"""Orders of magnitude: what a bound becomes under a schedule as T grows, and which terms another one covers.
+
+A bound under its schedule is expanded into monomials ``c T^a K^b (1 - lam)^d ...``. A monomial is *covered* by
+others if it is at most a constant times their sum wherever T, K, m >= 1, all gaps are at most 1 and the
+conditions hold: by convexity a linear program in the exponents.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+import sympy as sp
+from scipy.optimize import linprog
+
+from dfltheory.bounds.symbols import GLOSSARY
+from dfltheory.bounds.theorem import Condition, Theorem
+from dfltheory.bounds.units import Expr
+
+_x = sp.Symbol("x_rate", positive=True)
+_T = GLOSSARY["T"].symbol
+RELATIONS: tuple[dict[str, Fraction], ...] = (
+    {"beta": Fraction(1), "sigma_g": Fraction(-1)},
+    {"chi": Fraction(1), "L_u": Fraction(1, 2), "L_v": Fraction(1, 2), "L_vu": Fraction(-1)},
+)
+"""What the glossary's meanings imply: products of powers that are at least a constant (sigma_g <= beta,
+L_vu <= chi sqrt(L_u L_v))."""
+
+LARGE = ("T", "K", "m", "Q", "K_u", "K_v")
+
+
+@dataclass(frozen=True)
+class Monomial:
+    """``coefficient * product of atom**exponent``; atoms are symbols or gaps such as ``1 - lam``."""
+
+    coefficient: Expr
+    exponents: tuple[tuple[str, Fraction], ...]
+
+    @property
+    def by_name(self) -> dict[str, Fraction]:
+        return dict(self.exponents)
+
+    def __getitem__(self, atom: str) -> Fraction:
+        return self.by_name.get(atom, Fraction(0))
+
+    def without(self, atoms: Iterable[str]) -> Monomial:
+        """This monomial with some atoms taken as constants."""
+        hidden = set(atoms)
+        return Monomial(self.coefficient, tuple((a, e) for a, e in self.exponents if a not in hidden))
+
+    def __str__(self) -> str:
+        def power(name: str, e: Fraction) -> str:
+            name = name if name.isidentifier() else f"({name})"
+            return name if e == 1 else f"{name}^{e}" if e.denominator == 1 else f"{name}^({e})"
+
+        over = [power(n, e) for n, e in self.exponents if e > 0]
+        under = [power(n, -e) for n, e in self.exponents if e < 0]
+        top = " ".join(over) or "1"
+        return top if not under else f"{top} / ({' '.join(under)})"
+
+
+def _fraction(number: Expr) -> Fraction:
+    rational = sp.Rational(number)
+    return Fraction(int(rational.p), int(rational.q))
+
+
+def _own_order(base: Expr) -> dict[str, Fraction] | None:
+    """The order K^e of a function of one large quantity, measured; None where it has no such order."""
+    names = {s.name for s in base.free_symbols}
+    if len(names) != 1 or not names <= set(LARGE):
+        return None
+    name = names.pop()
+    function = sp.lambdify(GLOSSARY[name].symbol, base, modules="numpy")
+    with np.errstate(all="ignore"):
+        values = [abs(float(function(np.float64(n)))) for n in (2, 10, 10**3, 10**5, 10**6)]
+    if not all(0 < v < np.inf for v in values):
+        return None
+    power = Fraction(round(2 * np.log10(values[-1] / values[-2])), 2)
+    ratios = [v / n ** float(power) for v, n in zip(values, (2, 10, 10**3, 10**5, 10**6), strict=True)]
+    return {name: power} if max(ratios) < 30 * min(ratios) else None
+
+
+def _atom(base: Expr) -> dict[str, Fraction]:
+    """A factor as atoms of the same order: 2K - 1 is of order K, 1 + q of order 1, others are their own."""
+    if base.is_Symbol:
+        return {base.name: Fraction(1)}
+    own = _own_order(base)
+    if own is not None:
+        return {n: e for n, e in own.items() if e}
+    if (
+        base.is_Add
+        and all(_is_share(s.name) for s in base.free_symbols)
+        and all(not term.could_extract_minus_sign() for term in base.args)
+    ):
+        return {}
+    factored = sp.factor(base) if base.is_Add else base
+    if factored.is_Mul or factored.is_Pow:
+        return _atoms(factored)[0]
+    return {str(-base if base.could_extract_minus_sign() else base): Fraction(1)}
+
+
+def _is_share(name: str) -> bool:
+    return name in GLOSSARY and GLOSSARY[name].high == 1
+
+
+def _atoms(product: Expr) -> tuple[dict[str, Fraction], Expr]:
+    exponents: dict[str, Fraction] = {}
+    number: Expr = sp.S.One
+    for factor in sp.Mul.make_args(product):
+        base, power = factor.as_base_exp()
+        if base.is_number and power.is_number:
+            number *= factor
+            continue
+        if not power.is_Rational:  # lam^(2Q): atom lam^Q, exponent 2
+            times, power = power.as_coeff_Mul()
+            found = {str(base**power): _fraction(times)}
+        else:
+            found = {name: e * _fraction(power) for name, e in _atom(base).items()}
+        for name, e in found.items():
+            exponents[name] = exponents.get(name, Fraction(0)) + e
+    return {n: e for n, e in exponents.items() if e}, number
+
+
+GAPS = {name: sp.Symbol(f"1 - {name}", positive=True) for name, entry in GLOSSARY.items() if entry.high == 1}
+
+
+def _gapped(expr: Expr) -> Expr:
+    """1 - lam and its like as atoms; roots of sums of non-negative terms as sums of roots (of equal order)."""
+    expr = expr.replace(
+        lambda e: e.is_Add and len(e.free_symbols) == 1 and _is_share(next(iter(e.free_symbols)).name),
+        _gap_of,
+    )
+    return expr.replace(
+        lambda e: e.is_Pow and e.base.is_Add and e.exp.is_Rational and not e.exp.is_Integer and e.exp > 0,
+        lambda e: sp.Add(*(term**e.exp for term in e.base.args)),
+    )
+
+
+def _gap_of(share_sum: Expr) -> Expr:
+    """A polynomial in one share, in factors, 1 - share written as its gap: 2 - 2 lam is 2 (1 - lam)."""
+    share = next(iter(share_sum.free_symbols))
+    gap = GAPS[share.name]
+    return sp.factor(share_sum).xreplace({1 - share: gap, share - 1: -gap})
+
+
+def monomials(expr: Expr) -> tuple[Monomial, ...]:
+    """The monomials of a sum of products, those of the same exponents added up."""
+    found: dict[tuple[tuple[str, Fraction], ...], Expr] = {}
+    for term in sp.Add.make_args(sp.expand(_gapped(expr))):
+        exponents, number = _atoms(sp.powdenest(term, force=True))
+        key = tuple(sorted(exponents.items()))
+        found[key] = found.get(key, sp.S.Zero) + number
+    return tuple(Monomial(c, key) for key, c in found.items() if c != 0)
+
+
+def expand_in_t(expr: Expr, order: int) -> Expr:
+    """``expr`` for large T up to T^(-order/2): Laurent series in 1/sqrt(T), term by term."""
+    total: Expr = sp.S.Zero
+    for term in sp.Add.make_args(_gapped(expr)):
+        over, under = sp.fraction(
+            sp.together(sp.powsimp(sp.expand_power_base(term.subs(_T, _x**-2), force=True)))
+        )
+        over, under = sp.expand(over), sp.expand(under)
+        if not (over.is_polynomial(_x) and under.is_polynomial(_x)):
+            total += term
+            continue
+        total += _series(sp.Poly(over, _x), sp.Poly(under, _x), order)
+    return sp.expand(total)
+
+
+def _series(over: sp.Poly, under: sp.Poly, order: int) -> Expr:
+    top, bottom = over.all_coeffs()[::-1], under.all_coeffs()[::-1]
+    shift = next(i for i, c in enumerate(bottom) if c != 0)
+    bottom = bottom[shift:]
+    quotient: list[Expr] = []
+    for n in range(order + shift + 1):
+        value = top[n] if n < len(top) else sp.S.Zero
+        value -= sum((bottom[j] * quotient[n - j] for j in range(1, min(n, len(bottom) - 1) + 1)), sp.S.Zero)
+        quotient.append(sp.together(value / bottom[0]) if value != 0 else sp.S.Zero)
+    return sp.Add(*(c * _T ** sp.Rational(shift - n, 2) for n, c in enumerate(quotient)))
+
+
+def scheduled(theorem: Theorem, expr: Expr, schedule: Mapping[str, Expr] | None = None) -> Expr:
+    """``expr`` (glossary symbols) with the step sizes of the schedule put in."""
+    chosen = theorem.schedule if schedule is None else schedule
+    return expr.subs({GLOSSARY[n].symbol: e for n, e in chosen.items()}, simultaneous=True)
+
+
+def keeps(theorem: Theorem, schedule: Mapping[str, Expr] | None = None) -> dict[Expr, Expr]:
+    """Definitions that do not change with T under the schedule (Phi, alpha-tilde): one atom each, or their
+    order in K where they have one."""
+    found: dict[Expr, Expr] = {}
+    for d in theorem.definitions:
+        value = scheduled(theorem, theorem.expand(d.symbol), schedule)
+        if _T not in value.free_symbols:
+            own = _own_order(value)
+            found[d.symbol] = (
+                d.symbol
+                if own is None
+                else sp.Mul(*(GLOSSARY[n].symbol ** sp.Rational(e) for n, e in own.items()))
+            )
+    return found
+
+
+def leading(
+    theorem: Theorem,
+    order: int = 4,
+    schedule: Mapping[str, Expr] | None = None,
+    atoms: Iterable[Expr] | None = None,
+) -> tuple[Monomial, ...]:
+    """The monomials of a bound under its schedule down to T^(-order/2), those covered by others left out.
+
+    Definitions that T does not touch count as one atom each; where ``atoms`` is given, only those in it do.
+    """
+    kept = keeps(theorem, schedule)
+    if atoms is not None:
+        allowed = set(atoms)
+        kept = {symbol: value for symbol, value in kept.items() if value != symbol or symbol in allowed}
+    known = theorem.expanded_definitions(kept)
+    found: dict[tuple[tuple[str, Fraction], ...], Monomial] = {}
+    for part in theorem.parts.values():
+        for mono in monomials(expand_in_t(scheduled(theorem, part.xreplace(known), schedule), order)):
+            found.setdefault(mono.exponents, mono)
+    region = scheduled_region(theorem, schedule)
+    rows = list(found.values())
+    return tuple(
+        row for row in rows if not covered(row, [other for other in rows if other is not row], region)
+    )
+
+
+def scheduled_region(
+    theorem: Theorem, schedule: Mapping[str, Expr] | None = None
+) -> list[dict[str, Fraction]]:
+    """Each condition ``left <= right`` between monomials as exponents of right/left: what is at least a constant."""
+    rows = []
+    for c in theorem.conditions:
+        left = monomials(scheduled(theorem, theorem.expand(c.left), schedule))
+        right = monomials(scheduled(theorem, theorem.expand(c.right), schedule))
+        if len(left) == len(right) == 1:
+            row = dict(right[0].exponents)
+            for name, e in left[0].exponents:
+                row[name] = row.get(name, Fraction(0)) - e
+            rows.append({n: e for n, e in row.items() if e})
+    return rows
+
+
+def covered(one: Monomial, by: Sequence[Monomial], region: Sequence[Mapping[str, Fraction]] = ()) -> bool:
+    """Is ``one`` at most a constant times the sum of ``by`` for large T, K, m, small gaps, and in ``region``?"""
+    if not by:
+        return False
+    rows = [*region, *RELATIONS]
+    names = sorted({n for mono in (one, *by) for n, _ in mono.exponents} | {n for row in rows for n in row})
+    sign = {n: _direction(n) for n in names}
+    rays = [{n: Fraction(s)} for n, s in sign.items() if s] + rows
+    # one - sum_j w_j by_j = - sum_i y_i ray_i, w >= 0, sum w = 1, y >= 0
+    columns = [[float(mono[n]) for n in names] for mono in by]
+    columns += [[-float(ray.get(n, Fraction(0))) for n in names] for ray in rays]
+    equations = np.array(columns).T
+    weights = [1.0] * len(by) + [0.0] * len(rays)
+    matrix = np.vstack([equations, weights])
+    target = np.array([*(float(one[n]) for n in names), 1.0])
+    answer = linprog(np.zeros(matrix.shape[1]), A_eq=matrix, b_eq=target, bounds=(0, None), method="highs")
+    return bool(answer.status == 0)
+
+
+def _direction(atom: str) -> int:
+    """+1 for what is at least 1, -1 for what is at most 1 (shares and their gaps), 0 for anything positive."""
+    if atom in LARGE:
+        return 1
+    return -1 if _is_share(atom) or atom.startswith(("1 - ", "lam**")) else 0
+
+
+__all__ = ["LARGE", "Condition", "Monomial", "covered", "expand_in_t", "keeps", "leading", "monomials", "scheduled",
+           "scheduled_region"]  # fmt: skip

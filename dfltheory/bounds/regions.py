@@ -1,0 +1,135 @@
+"""Random points of the region where conditions hold: what checks and searches are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+import sympy as sp
+
+from dfltheory.bounds.symbols import GLOSSARY
+from dfltheory.bounds.theorem import Condition, Theorem
+from dfltheory.bounds.units import Expr
+from dfltheory.errors import InputError
+
+Points = dict[str, np.ndarray]
+STEPS = ("eta", "lam_admm", "eta_u", "eta_v")
+_ROUNDS = 40
+
+
+def draw(names: Iterable[str], size: int, rng: np.random.Generator) -> Points:
+    """``size`` values of each glossary name, over many orders of magnitude and with the ends of ranges."""
+    return {name: _values(name, size, rng) for name in sorted(names, key=list(GLOSSARY).index)}
+
+
+def _values(name: str, size: int, rng: np.random.Generator) -> np.ndarray:
+    entry = GLOSSARY[name]
+    if name == "T":
+        return np.floor(10.0 ** rng.uniform(0, 8, size))
+    if entry.whole:
+        high = 1 if name == "t" else 0
+        return np.floor(2.0 ** rng.uniform(0, {"Q": 3, "t": 4, "m": 9}.get(name, 6), size)) - high
+    if entry.high == 1:
+        plain, near = rng.uniform(0, 1, size), 1 - 10.0 ** rng.uniform(-3, 0, size)
+        value = np.where(rng.random(size) < 0.5, plain, near)
+        return np.maximum(1 - value, 1e-3) if entry.open_low else value
+    if name in STEPS:
+        return 10.0 ** rng.uniform(-6, 1, size)
+    value = 10.0 ** rng.uniform(-2, 2, size)
+    may_vanish = entry.low == 0 and not entry.open_low
+    return np.where(rng.random(size) < 0.1, 0.0, value) if may_vanish else value
+
+
+def compiled(exprs: Sequence[Expr]) -> tuple[list[str], object]:
+    """The free names of ``exprs``, in the glossary's order, and their compiled values."""
+    found = {s.name for e in exprs for s in sp.sympify(e).free_symbols}
+    names = [name for name in GLOSSARY if name in found]
+    return names, sp.lambdify([GLOSSARY[n].symbol for n in names], list(exprs), modules="numpy", cse=True)
+
+
+def values_of(exprs: Sequence[Expr], points: Points) -> list[np.ndarray]:
+    """The values of ``exprs`` at ``points``."""
+    names, function = compiled(exprs)
+    size = len(next(iter(points.values())))
+    with np.errstate(all="ignore"):
+        values = function(*(points[n] for n in names))  # type: ignore[operator]
+    return [np.broadcast_to(np.asarray(v, dtype=float), (size,)) for v in values]
+
+
+def admissible(
+    names: Iterable[str], conditions: Sequence[Condition], size: int, rng: np.random.Generator
+) -> Points:
+    """At most ``size`` random points at which all ``conditions`` (in glossary symbols) hold.
+
+    Two conditions that say an equality are solved for a step size. Fewer points than asked for come back
+    where the region is thin; none where it was not hit at all.
+    """
+    wanted = set(names) | {s.name for c in conditions for s in (c.left - c.right).free_symbols}
+    equal, rest = _equalities(conditions)
+    sides = [side for c in rest for side in (c.left, c.right)]
+    kept: list[Points] = []
+    count = 0
+    for _ in range(_ROUNDS):
+        points = draw(wanted, 4 * size, rng)
+        for name, solution in equal.items():
+            points[name] = values_of([solution], points)[0]
+        good = np.ones(4 * size, dtype=bool)
+        if sides:
+            values = values_of(sides, points)
+            for c, left, right in zip(rest, values[::2], values[1::2], strict=True):
+                good &= (left < right) if c.strict else (left <= right)
+        kept.append({n: v[good] for n, v in points.items()})
+        count += int(good.sum())
+        if count >= size:
+            break
+    return {n: np.concatenate([k[n] for k in kept])[:size] for n in sorted(wanted)}
+
+
+def _equalities(conditions: Sequence[Condition]) -> tuple[dict[str, Expr], list[Condition]]:
+    """Pairs left <= right, right <= left as {step: solution}; and the other conditions."""
+    equal: dict[str, Expr] = {}
+    rest = list(conditions)
+    for first in conditions:
+        for second in conditions:
+            if first is second or first not in rest or second not in rest:
+                continue
+            if sp.expand(first.slack + second.slack) == 0:
+                name = next(n for n in STEPS[::-1] if n in {s.name for s in first.slack.free_symbols})
+                equal[name] = sp.solve(first.slack, GLOSSARY[name].symbol)[0]
+                rest.remove(first)
+                rest.remove(second)
+    return equal, rest
+
+
+def conditions_of(theorem: Theorem) -> tuple[Condition, ...]:
+    """The conditions of a statement with its definitions replaced."""
+    return tuple(
+        Condition(c.name, theorem.expand(c.left), theorem.expand(c.right), c.strict)
+        for c in theorem.conditions
+    )
+
+
+def points_of(theorem: Theorem, size: int = 2000, seed: int = 0) -> Points:
+    """Random admissible values of everything that ``theorem`` needs."""
+    points = admissible(theorem.needs, conditions_of(theorem), size, np.random.default_rng(seed))
+    if not len(next(iter(points.values()), ())):
+        raise InputError(f"no point was found at which all conditions of {theorem} hold")
+    return points
+
+
+def at(points: Points, index: int) -> dict[str, float]:
+    """One of the points, as plain numbers."""
+    return {name: float(values[index]) for name, values in points.items()}
+
+
+__all__ = [
+    "Points",
+    "STEPS",
+    "admissible",
+    "at",
+    "compiled",
+    "conditions_of",
+    "draw",
+    "points_of",
+    "values_of",
+]

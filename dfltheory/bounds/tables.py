@@ -1,0 +1,64 @@
+"""Bounds on grids of parameters, as tables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dfltheory.bounds.symbols import GLOSSARY
+from dfltheory.bounds.theorem import Theorem
+from dfltheory.errors import InputError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def axis(text: str) -> tuple[str, np.ndarray]:
+    """``T=10:1e6:60`` (geometric) or ``lam=0.5,0.9`` as a name and its values."""
+    name, sign, values = text.partition("=")
+    try:
+        if ":" in values:
+            low, high, count = values.split(":")
+            points = np.geomspace(float(low), float(high), int(count))
+        else:
+            points = np.array([float(v) for v in values.split(",")])
+    except ValueError:
+        sign = ""
+    if not sign:
+        raise InputError(f"{text!r} is not of the form NAME=LOW:HIGH:COUNT (both ends > 0) or NAME=A,B,C")
+    whole = name in GLOSSARY and GLOSSARY[name].whole
+    return name, np.unique(np.round(points)) if whole else points
+
+
+def grid_table(theorem: Theorem, axes: Sequence[str], values: Mapping[str, Any]) -> pd.DataFrame:
+    """One row for each point of the grid: the axes, the bound (nan where a condition fails) and its terms."""
+    import pandas as pd
+
+    named = dict(axis(text) for text in axes)
+    mesh = np.meshgrid(*named.values(), indexing="ij")
+    columns = {name: m.ravel() for name, m in zip(named, mesh, strict=True)}
+    given = {**values, **columns}
+    bound = np.broadcast_to(theorem.evaluate(where="nan", **given), mesh[0].size)
+    terms = theorem.evaluate_terms(where="nan", **given)
+    return pd.DataFrame(
+        {**columns, "bound": bound, **{n: np.broadcast_to(t, mesh[0].size) for n, t in terms.items()}}
+    )
+
+
+def write_table(table: pd.DataFrame, path: Path) -> Path:
+    """Write ``table`` to a .csv or .parquet file, whole or not at all."""
+    if path.suffix not in (".csv", ".parquet"):
+        raise InputError(f"{path} must end in .csv or .parquet")
+    partial = path.with_name(path.name + ".part")
+    if path.suffix == ".csv":
+        table.to_csv(partial, index=False)
+    else:
+        table.to_parquet(partial, index=False)
+    partial.replace(path)
+    return path
+
+
+__all__ = ["axis", "grid_table", "write_table"]

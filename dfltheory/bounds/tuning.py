@@ -1,0 +1,135 @@
+"""Questions that people ask of a bound: the largest step, the best step, which term rules where."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.optimize import minimize_scalar
+
+from dfltheory.bounds.regions import STEPS
+from dfltheory.bounds.symbols import GLOSSARY
+from dfltheory.bounds.theorem import Theorem
+from dfltheory.errors import ConditionError, InputError
+
+_GRID = 10.0 ** np.linspace(-14, 8, 2201)
+
+
+@dataclass(frozen=True)
+class Interval:
+    """Admissible values ``low <= step <= high``; ``high`` is inf where no condition bounds it."""
+
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Regime:
+    """From ``low`` to ``high`` the term is the largest; its share of the bound runs from the one to the other."""
+
+    low: float
+    high: float
+    term: str
+    share_low: float
+    share_high: float
+
+
+def step_name(theorem: Theorem, name: str | None = None) -> str:
+    """The step size that a theorem speaks of (its first one), or ``name`` if it has it."""
+    if name is not None:
+        if name not in theorem.needs:
+            raise InputError(f"{theorem} has no {name}; it depends on {', '.join(theorem.needs)}")
+        return name
+    steps = [n for n in STEPS if n in theorem.needs]
+    if not steps:
+        raise InputError(f"{theorem} has no step size")
+    return steps[0]
+
+
+def _holds(theorem: Theorem, name: str, steps: np.ndarray, values: dict[str, Any]) -> np.ndarray:
+    good = np.ones(np.shape(steps), dtype=bool)
+    for _, _, ok in theorem.check_conditions(**{**values, name: steps}):
+        good &= np.broadcast_to(ok, good.shape)
+    return good
+
+
+def admissible_steps(theorem: Theorem, name: str | None = None, **values: Any) -> Interval:
+    """The interval of step sizes at which every condition holds, the other quantities being given numbers.
+
+    Raises
+    ------
+    ConditionError
+        No step size between 1e-14 and 1e8 is admissible.
+    """
+    name = step_name(theorem, name)
+    good = _holds(theorem, name, _GRID, values)
+    if not good.any():
+        raise ConditionError(f"no {name} meets the conditions of {theorem} at the given constants")
+    first, last = int(np.argmax(good)), len(good) - 1 - int(np.argmax(good[::-1]))
+    low = 0.0 if first == 0 else _edge(theorem, name, values, _GRID[first], _GRID[first - 1])
+    high = np.inf if last == len(good) - 1 else _edge(theorem, name, values, _GRID[last], _GRID[last + 1])
+    return Interval(float(low), float(high))
+
+
+def _edge(theorem: Theorem, name: str, values: dict[str, Any], good: float, bad: float) -> float:
+    """The admissible end between an admissible and an inadmissible step, to rounding."""
+    for _ in range(200):
+        middle = (good + bad) / 2
+        if middle in (good, bad):
+            break
+        if _holds(theorem, name, np.asarray(middle), values):
+            good = middle
+        else:
+            bad = middle
+    return good
+
+
+def best_step(theorem: Theorem, name: str | None = None, **values: Any) -> tuple[float, float]:
+    """The admissible step size at which the bound is least, and that bound."""
+    name = step_name(theorem, name)
+    interval = admissible_steps(theorem, name, **values)
+    low, high = np.log(max(interval.low, 1e-14)), np.log(min(interval.high, 1e8))
+
+    def bound(log_step: np.ndarray | float) -> Any:
+        inside = np.clip(np.exp(log_step), interval.low, interval.high)
+        return theorem.evaluate(where="ignore", **{**values, name: inside})
+
+    grid = np.linspace(low, high, 2001)
+    at = int(np.nanargmin(bound(grid)))
+    bracket = (grid[max(at - 1, 0)], grid[min(at + 1, len(grid) - 1)])
+    found = minimize_scalar(bound, bounds=bracket, method="bounded", options={"xatol": 1e-12})
+    candidates = [
+        (float(bound(x)), float(np.clip(np.exp(x), interval.low, interval.high)))
+        for x in (found.x, low, high)
+    ]
+    least, step = min(candidates)
+    return step, least
+
+
+def dominance(theorem: Theorem, vary: str, over: Any, **values: Any) -> list[Regime]:
+    """Which term rules in which regime of ``vary`` (increasing values ``over``); conditions are not asked."""
+    if vary not in GLOSSARY or vary not in theorem.needs:
+        raise InputError(f"{theorem} does not depend on {vary!r}; it depends on {', '.join(theorem.needs)}")
+    grid = np.asarray(over, dtype=float).ravel()
+    grid = np.unique(np.round(grid) if GLOSSARY[vary].whole else grid)
+    terms = theorem.evaluate_terms(where="ignore", **{**values, vary: grid})
+    names = list(terms)
+    table = np.array([np.broadcast_to(terms[n], grid.shape) for n in names])
+    shares = table / table.sum(axis=0)
+    ruler = table.argmax(axis=0)
+    starts = np.flatnonzero(np.r_[True, ruler[1:] != ruler[:-1]])
+    ends = np.r_[starts[1:] - 1, len(grid) - 1]
+    return [
+        Regime(
+            float(grid[i]),
+            float(grid[j]),
+            names[ruler[i]],
+            float(shares[ruler[i], i]),
+            float(shares[ruler[j], j]),
+        )
+        for i, j in zip(starts, ends, strict=True)
+    ]
+
+
+__all__ = ["Interval", "Regime", "admissible_steps", "best_step", "dominance", "step_name"]

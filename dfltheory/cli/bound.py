@@ -1,0 +1,137 @@
+"""``dfltheory bound``: a theorem of the registry, its numbers, its LaTeX, its picture."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from dfltheory.cli.output import assignments, emit
+
+SETTINGS = {"allow_extra_args": True, "ignore_unknown_options": False}
+
+
+def bound(
+    context: typer.Context,
+    key: Annotated[
+        str | None, typer.Argument(help="A theorem of the registry; without it, all are listed.")
+    ] = None,
+    variant: Annotated[str, typer.Option(help="printed, appendix, corrected, ...")] = "printed",
+    set_: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="NAME=VALUE...", help="Values of the glossary's names."),
+    ] = None,
+    plot: Annotated[
+        tuple[str, Path] | None,
+        typer.Option(metavar="NAME FILE", help="Draw the terms over NAME (as T) to FILE."),
+    ] = None,
+    latex: Annotated[bool, typer.Option(help="Print the statement in LaTeX.")] = False,
+    grid: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=LOW:HIGH:COUNT", help="Evaluate on a grid (geometric; NAME=A,B,C for a list)."
+        ),
+    ] = None,
+    out: Annotated[Path | None, typer.Option(help="Where the grid goes: .csv or .parquet.")] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+) -> None:
+    """Evaluate a theorem: its value, its terms, its conditions.
+
+    Exit status 1 when a condition fails, 2 for wrong input.
+
+    Examples:
+
+        dfltheory bound
+
+        dfltheory bound dfedsam.theorem_4_5 --latex
+
+        dfltheory bound dfedsam.theorem_4_5 --variant corrected --set L=1 K=5 T=1000 Q=1 m=16 eta=0.005 rho=0.01
+        lam=0.8 sigma_l=1 sigma_g=1 f0_gap=1
+
+        dfltheory bound dfedsam.theorem_4_5 --plot T terms.png --set L=1 K=5 T=1000 ...
+
+        dfltheory bound dfedsam.theorem_4_5 --grid T=10:1e6:60 --grid lam=0.5,0.9,0.99 --out table.csv --set ...
+    """
+    from dfltheory import bounds
+
+    if key is None:
+        return _list(json)
+    values = assignments([*(set_ or []), *context.args])
+    theorem = bounds.get(key, variant)
+    if plot is not None:
+        from dfltheory.bounds.pictures import plot_terms
+
+        return emit({"plot": str(plot[1])}, f"wrote {plot_terms(theorem, plot[0], plot[1], values)}", json)
+    if grid:
+        from dfltheory.bounds.tables import grid_table, write_table
+
+        table = grid_table(theorem, grid, values)
+        if out is None:
+            return emit({"rows": table.to_dict("records")}, table.to_string(index=False), json)
+        return emit(
+            {"rows": len(table), "file": str(out)},
+            f"wrote {len(table)} rows to {write_table(table, out)}",
+            json,
+        )
+    if latex or not values:
+        return _show(theorem, json, latex)
+    return _evaluate(theorem, values, json)
+
+
+def _list(as_json: bool) -> None:
+    from dfltheory import bounds
+
+    rows = [
+        (key, list(bounds.variants(key)), bounds.get(key, bounds.variants(key)[0])) for key in bounds.keys()
+    ]
+    document = {"theorems": [{"key": k, "variants": v, "kind": t.kind, "title": t.title} for k, v, t in rows]}
+    emit(document, "\n".join(f"{k:32s} {t.kind:10s} {t.title} [{', '.join(v)}]" for k, v, t in rows), as_json)
+
+
+def _show(theorem: Any, as_json: bool, latex: bool) -> None:
+    document = {
+        "key": theorem.key,
+        "variant": theorem.variant,
+        "title": theorem.title,
+        "source": theorem.source,
+        "needs": list(theorem.needs),
+        "terms": {name: str(term) for name, term in theorem.parts.items()},
+        "definitions": {str(d.symbol): str(d.expr) for d in theorem.definitions},
+        "conditions": [str(c) for c in theorem.conditions],
+        "assumptions": list(theorem.assumptions),
+        "latex": theorem.latex(),
+    }
+    if latex:
+        return emit(document, document["latex"], as_json)
+    lines = [f"{theorem.title}\n{theorem.source}", f"bounds: {theorem.lhs.averaging or theorem.lhs.measure}"]
+    lines += [f"  {name}: {term}" for name, term in document["terms"].items()]
+    lines += [f"  where {name} = {value}" for name, value in document["definitions"].items()]
+    lines += [f"  needs {c}" for c in document["conditions"]]
+    lines += [f"  assumes {a}" for a in theorem.assumptions]
+    return emit(document, "\n".join([*lines, f"values: {', '.join(theorem.needs)}"]), as_json)
+
+
+def _evaluate(theorem: Any, values: dict[str, Any], as_json: bool) -> None:
+    conditions = theorem.check_conditions(**values)
+    value = theorem.evaluate(where="ignore", **values)
+    terms = theorem.evaluate_terms(where="ignore", **values)
+    holds = all(ok for _, _, ok in conditions)
+    document = {
+        "key": theorem.key,
+        "variant": theorem.variant,
+        "value": value if holds else None,
+        "formula": value,
+        "terms": terms,
+        "conditions": [{"name": c.name, "slack": slack, "holds": ok} for c, slack, ok in conditions],
+        "applicable": holds,
+    }
+    lines = [f"{theorem}: {value:.6g}" + ("" if holds else "  (a condition fails: nothing is claimed)")]
+    lines += [f"  {name:28s} {term:.6g}  ({term / value:.1%})" for name, term in terms.items()]
+    lines += [f"  {'holds' if ok else 'FAILS'}  {c.name}  (slack {slack:.4g})" for c, slack, ok in conditions]
+    emit(document, "\n".join(lines), as_json)
+    if not holds:
+        raise typer.Exit(1)
+
+
+__all__ = ["SETTINGS", "bound"]
