@@ -62,7 +62,7 @@ class Monomial:
 
 
 def _fraction(number: Expr) -> Fraction:
-    rational = sp.Rational(number)
+    rational: Expr = sp.Rational(number)
     return Fraction(int(rational.p), int(rational.q))
 
 

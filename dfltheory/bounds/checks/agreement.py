@@ -1,4 +1,4 @@
-"""Agreement: variants of one statement against each other, one constant defined twice, definitions not used."""
+"""Agreement: variants of one statement, one constant defined twice, definitions that nothing uses."""
 
 from __future__ import annotations
 

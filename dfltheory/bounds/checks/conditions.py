@@ -12,6 +12,7 @@ from dfltheory.bounds.checks.finding import Finding, found, numbers
 from dfltheory.bounds.regions import Points, at, points_of, values_of
 from dfltheory.bounds.symbols import GLOSSARY
 from dfltheory.bounds.theorem import Theorem
+from dfltheory.bounds.units import Expr
 from dfltheory.errors import InputError
 
 
@@ -31,7 +32,7 @@ def check_conditions(theorem: Theorem) -> Iterator[Finding]:
 
 def denominators(theorem: Theorem, points: Points) -> Iterator[Finding]:
     """Every denominator that is a difference must be positive wherever the conditions hold."""
-    seen: set[sp.Expr] = set()
+    seen: set[Expr] = set()
     for name, term in theorem.terms.items():
         for power in term.atoms(sp.Pow):
             if (
@@ -57,7 +58,7 @@ def denominators(theorem: Theorem, points: Points) -> Iterator[Finding]:
                 )
 
 
-def trivial(theorem: Theorem) -> tuple[str, sp.Expr] | None:
+def trivial(theorem: Theorem) -> tuple[str, Expr] | None:
     """What is known without a proof: 2 L (f(x^0) - f*) for a minimum over rounds that starts there, B^2 under
     bounded gradients, for means as well."""
     L, f0, B = (GLOSSARY[n].symbol for n in ("L", "f0_gap", "B"))
@@ -102,7 +103,7 @@ def vacuous(theorem: Theorem, points: Points) -> Iterator[Finding]:
         )
 
 
-def _best_ratio(theorem: Theorem, expr: sp.Expr, points: Points) -> tuple[float, dict[str, float]]:
+def _best_ratio(theorem: Theorem, expr: Expr, points: Points) -> tuple[float, dict[str, float]]:
     """The least bound/trivial among admissible points and random changes of the best of them."""
     rng = np.random.default_rng(1)
     names = list(theorem.needs)

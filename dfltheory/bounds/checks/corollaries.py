@@ -13,6 +13,7 @@ from dfltheory.bounds.rates import Monomial, covered, leading, scheduled, schedu
 from dfltheory.bounds.regions import draw, values_of
 from dfltheory.bounds.symbols import GLOSSARY
 from dfltheory.bounds.theorem import Theorem
+from dfltheory.bounds.units import Expr
 
 HIDDEN = ("L", "rho0", "B", "sigma_l", "sigma_g", "beta", "f0_gap")
 _LARGEST = 1e15
@@ -108,7 +109,7 @@ def schedule_against_conditions(theorem: Theorem) -> Iterator[Finding]:
             )
 
 
-def first_round(slack: sp.Expr, strict: bool) -> tuple[dict[str, float], float] | None:
+def first_round(slack: Expr, strict: bool) -> tuple[dict[str, float], float] | None:
     """A moderate point and the T from which ``slack`` stays >= 0 there; None where it never does, anywhere."""
     names = sorted({s.name for s in slack.free_symbols} - {"T"})
     horizon = np.geomspace(1, _LARGEST, 301)
@@ -147,7 +148,7 @@ def _moderate(names: list[str], seed: int) -> dict[str, float]:
     }
 
 
-def _solved(slack: sp.Expr) -> str | None:
+def _solved(slack: Expr) -> str | None:
     """``for T >= ...`` where the threshold can be solved in closed form."""
     x = sp.Symbol("x_root", positive=True)
     try:

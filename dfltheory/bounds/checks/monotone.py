@@ -11,6 +11,7 @@ from dfltheory.bounds.checks.finding import Finding, found, numbers
 from dfltheory.bounds.regions import Points, at, points_of
 from dfltheory.bounds.symbols import GLOSSARY
 from dfltheory.bounds.theorem import Theorem
+from dfltheory.bounds.units import Expr
 from dfltheory.errors import InputError
 
 WORSE_UP = ("L", "sigma_l", "sigma_g", "beta", "B", "S2", "f0_gap", "x0_sq", "x0_spread", "rho", "rho0", "lam", "C",
@@ -55,13 +56,13 @@ def check_monotone(theorem: Theorem) -> Iterator[Finding]:
     )
 
 
-def monotone(term: sp.Expr, name: str, up: bool) -> bool:
+def monotone(term: Expr, name: str, up: bool) -> bool:
     """Is ``term`` proved monotone in ``name`` by its form: products of monotone factors of one direction?"""
     direction = _direction(term, GLOSSARY[name].symbol)
     return direction == 0 or direction == (1 if up else -1)
 
 
-def _direction(expr: sp.Expr, symbol: sp.Symbol) -> int | None:
+def _direction(expr: Expr, symbol: sp.Symbol) -> int | None:
     """+1, -1 or 0 for a non-negative expression that is increasing, decreasing or constant; None: not known."""
     if symbol not in expr.free_symbols:
         return 0
@@ -98,11 +99,18 @@ def _one(signs: set[int | None]) -> int | None:
     return signs.pop() if signs else 0
 
 
-def _share(base: sp.Expr) -> bool:
+def _share(base: Expr) -> bool:
     return base.is_Symbol and base.name in GLOSSARY and GLOSSARY[base.name].high == 1
 
 
-def _nonnegative(expr: sp.Expr) -> bool:
+def _at_most_one(factor: Expr) -> bool:
+    """A power of a share, or a negative power of a count."""
+    base, power = factor.as_base_exp()
+    count = base.is_Symbol and base.name in GLOSSARY and GLOSSARY[base.name].whole
+    return bool((_share(base) and power.is_nonnegative) or (count and power.is_negative))
+
+
+def _nonnegative(expr: Expr) -> bool:
     """Non-negative by its form: SymPy's own word, 1 minus a power of a share, counts less one."""
     if expr.is_nonnegative:
         return True
@@ -117,7 +125,7 @@ def _nonnegative(expr: sp.Expr) -> bool:
                 low += term
             elif term.could_extract_minus_sign():
                 base = -term
-                if not all(_share(f.as_base_exp()[0]) for f in sp.Mul.make_args(base)):
+                if not all(_at_most_one(f) for f in sp.Mul.make_args(base)):
                     return False
                 low -= 1
             elif _nonnegative(term):

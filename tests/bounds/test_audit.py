@@ -1,0 +1,300 @@
+"""Each check of the audit on a planted error, which it must find, and on a right statement, which it must not."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import sympy as sp
+
+from dfltheory import bounds
+from dfltheory.bounds import symbols as s
+from dfltheory.bounds.checks.agreement import (
+    compare_orders,
+    compare_values,
+    twice_defined,
+    unused_definitions,
+)
+from dfltheory.bounds.checks.conditions import check_conditions, trivial, vacuous
+from dfltheory.bounds.checks.corollaries import compare_rate, schedule_against_conditions
+from dfltheory.bounds.checks.derivations import check_step
+from dfltheory.bounds.checks.inequalities import proved, refute
+from dfltheory.bounds.checks.limits import check_limits
+from dfltheory.bounds.checks.monotone import check_monotone, monotone
+from dfltheory.bounds.checks.run import CHECKS, audit_statement
+from dfltheory.bounds.checks.units import check_units
+from dfltheory.bounds.regions import points_of
+from dfltheory.bounds.steps import Matrices, Plus, Replace, Scalar, Solve, Step, Telescope, Times
+from dfltheory.bounds.theorem import Condition, Definition
+from dfltheory.errors import UnknownNameError
+
+GOOD = bounds.get("dfedsam.theorem_4_5", "corrected")
+MARGIN = Condition("8 eta K L <= 1", 8 * s.eta * s.K * s.L, sp.Integer(1))
+
+
+def errors(findings):
+    return [f for f in findings if f.severity == "error"]
+
+
+def planted(theorem=GOOD, conditions=None, **parts):
+    """The theorem with some of its terms exchanged."""
+    new = {name: parts.get(name, part) for name, part in theorem.parts.items()}
+    return replace(theorem, parts={**new, **{n: p for n, p in parts.items() if n not in new}},
+                   conditions=theorem.conditions if conditions is None else conditions)  # fmt: skip
+
+
+# -- the whole -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("key", "variant"),
+    [(t.key, t.variant) for t in bounds.statements() if t.variant.startswith("corrected")],
+)
+def test_no_false_alarm_on_corrected_statements(key, variant):
+    assert errors(audit_statement(bounds.get(key, variant))) == []
+
+
+def test_the_audit_of_a_printed_theorem_finds_errors_and_tells_how_to_see_them_again():
+    findings = bounds.audit("dfedsam.theorem_4_5")
+    assert {"units", "agreement", "derivation"} <= {f.check for f in errors(findings)}
+    assert all(f.variant != "corrected" for f in errors(findings))
+    assert errors(findings)[0].command.startswith("dfltheory audit dfedsam.theorem_4_5 --variant ")
+    again = bounds.audit("dfedsam.theorem_4_5", "printed", ("agreement",))
+    assert [str(f) for f in again] == [
+        str(f) for f in findings if f.check == "agreement" and f.variant == "printed"
+    ]
+
+
+def test_unknown_checks_are_refused():
+    with pytest.raises(UnknownNameError, match="did you mean units"):
+        bounds.audit("dfedsam.lemma_D1", checks=("unit",))
+
+
+# -- units -------------------------------------------------------------------------------------------
+
+
+def test_units_of_terms_sums_and_conditions():
+    assert list(check_units(GOOD)) == []
+    (finding,) = check_units(planted(noise=s.eta * s.L**2 * s.sigma_l**2))
+    assert finding.severity == "error"
+    assert finding.place == "term noise"
+    assert finding.mend == "a factor L^-1 would give it the right unit"
+    (finding,) = check_units(planted(sharpness=s.L**2 * (s.rho**2 + s.rho**4)))
+    assert "s^4" in finding.message
+    (finding,) = check_units(planted(conditions=(Condition("eta <= 1", s.eta, sp.Integer(1)),)))
+    assert finding.place == "condition eta <= 1"
+
+
+def test_two_blocks_have_lengths_of_their_own():
+    good = bounds.get("dfedmdc.theorem_1", "corrected")
+    assert list(check_units(good)) == []
+    mixed = planted(good, drift=s.sigma_v**2 / s.L_u)
+    assert [f.place for f in check_units(mixed)] == ["term drift"]
+
+
+# -- limits ------------------------------------------------------------------------------------------
+
+
+def test_terms_without_their_cause():
+    assert list(check_limits(GOOD)) == []
+    stuck = planted(sharpness=s.L**2 * s.rho**2 + s.sigma_l**2)
+    assert [f.place for f in errors(check_limits(stuck))] == ["term sharpness", "schedule"]
+    leaky = planted(consensus=GOOD.parts["consensus"] + (s.eta * s.K * s.L) ** 2 * s.sigma_g**2)
+    assert ["term consensus"] == [f.place for f in check_limits(leaky) if "exact averaging the" in f.message or
+                                  "(lam = 0" in f.message]  # fmt: skip
+
+
+def test_many_gossip_steps_are_exact_averaging():
+    factor = 1 + 1 / s.m ** (s.Q - 1)
+    odd = planted(noise=GOOD.parts["noise"] * factor)
+    assert any("Q -> infinity" in f.message for f in check_limits(odd))
+
+
+def test_a_schedule_that_keeps_a_floor():
+    floor = replace(GOOD, schedule={"eta": 1 / (s.L * sp.sqrt(s.K * s.T))})
+    assert ["schedule"] == list({f.place for f in errors(check_limits(floor))})
+
+
+# -- monotonicity --------------------------------------------------------------------------------------
+
+
+def test_sign_and_monotonicity():
+    assert [f.severity for f in check_monotone(GOOD)] == ["note"]
+    better = planted(noise=s.eta * s.L * s.sigma_l**2 / (s.m * (1 + s.sigma_l * s.eta / s.f0_gap) ** 3),
+                     drift=sp.S.Zero, consensus=sp.S.Zero)  # fmt: skip
+    assert any(f.place == "sigma_l" and f.severity == "warning" for f in check_monotone(better))
+    negative = planted(noise=-s.eta * s.L * s.sigma_l**2)
+    assert any("negative" in f.message for f in errors(check_monotone(negative)))
+
+
+@pytest.mark.parametrize(
+    ("term", "name", "up", "expected"),
+    [
+        (s.L * s.eta / (1 - s.lam) ** 2, "lam", True, True),
+        (s.lam ** (2 * s.Q) / (1 - s.lam**s.Q) ** 2, "Q", False, True),
+        (s.f0_gap / s.T, "T", False, True),
+        (s.f0_gap / s.T, "T", True, False),
+        (s.sigma_l**2 * (1 - 1 / s.K), "sigma_l", True, True),
+        (s.L / (1 + s.L), "L", True, False),  # true, but not by form: left to sampling
+    ],
+)
+def test_proofs_by_form(term, name, up, expected):
+    assert monotone(term, name, up) is expected
+
+
+# -- agreement -----------------------------------------------------------------------------------------
+
+
+def test_variants_that_disagree():
+    same = replace(GOOD, variant="appendix")
+    assert list(compare_values(GOOD, same)) == []
+    less = planted(noise=GOOD.parts["noise"] / 3)
+    (finding,) = compare_values(less, same)
+    assert "term noise is 1/3 times" in finding.message
+    (finding,) = compare_values(same, less)
+    assert finding.severity == "note"
+
+
+def test_orders_that_disagree():
+    claim = bounds.get("dfedsam.corollary_4_8")
+    assert list(compare_orders(claim, claim)) == []
+    lost = replace(claim, parts={n: p for n, p in claim.parts.items() if n != "drift"})
+    assert {f.mend for f in compare_orders(lost, claim)} == {"add K beta^2 / (T)", "add K sigma_l^2 / (T)"}
+
+
+def test_definitions_without_use_and_with_two_meanings():
+    assert list(unused_definitions(GOOD)) == []
+    idle = Definition(sp.Symbol("idle"), s.L * s.eta, "i", "nothing")
+    assert [f.place for f in unused_definitions(replace(GOOD, definitions=(*GOOD.definitions, idle)))] == [
+        "definition idle"
+    ]
+    printed = bounds.get("dfedadmm.theorem_1")
+    assert list(twice_defined(printed)) == []
+    kappa = printed.definitions[0]
+    other = replace(printed, definitions=(replace(kappa, expr=sp.Rational(1, 2) - s.L * s.eta),))
+    assert [f.severity for f in twice_defined(other)] == ["error"]
+
+
+# -- derivations ---------------------------------------------------------------------------------------
+
+DESCENT = "dfedsam.eq_25"
+RIGHT = Step(
+    "dfedsam.lemma_D5", "Lemma D.4 over (1 - lam)^2", "dfedsam.lemma_D4", (Times(1 / (1 - s.lam) ** 2),)
+)
+
+
+def test_a_right_step_and_a_wrong_one():
+    assert list(check_step(RIGHT)) == []
+    (finding,) = check_step(replace(RIGHT, operations=(Times(2 / (1 - s.lam) ** 2),)))
+    assert finding.severity == "error"
+    assert finding.evidence["derived"] == pytest.approx(2 * finding.evidence["displayed"])
+
+
+def test_the_missing_factor_is_named():
+    step = Step("dfedsam.eq_22", "sum", "dfedsam.eq_20", (Plus("dfedsam.eq_21"),), "dfedsam.theorem_4_5")
+    (finding,) = check_step(step)
+    assert finding.mend == "8*G_x*K**2*L**2*eta**3 should be 8*G_x*K**3*L**2*eta**3"
+
+
+def test_a_display_that_is_looser_is_only_noted():
+    step = Step("dfedsam.lemma_D4", "half", bounds.get("dfedsam.lemma_D4").bound / 2)
+    assert [f.severity for f in check_step(step)] == ["note"]
+
+
+def test_operations():
+    G, Gx, T, f0 = s.G_bar, s.G_x, s.T, s.f0_gap
+    assert Solve("G_x").apply(s.L**2 * Gx * s.eta**2 + G) == G / (1 - s.L**2 * s.eta**2)
+    assert Replace("G_x", 2 * G).apply(3 * Gx + 1) == 6 * G + 1
+    mean = Telescope("G_bar").apply(-s.eta * G / 2 + s.q ** (2 * s.t) * s.x0_sq)
+    assert sp.simplify(mean - (f0 / T + s.x0_sq / (T * (1 - s.q**2))) * 2 / s.eta) == 0
+    assert Replace("G_x", G).needs(-3 * Gx)[0][1] == -3
+
+
+def test_an_operation_that_is_not_allowed_is_an_error():
+    step = Step("dfedsam.eq_24", "solved", "dfedsam.eq_23", (Solve("G_x"),), "dfedsam.theorem_4_5")
+    (finding,) = check_step(step)
+    assert "needs a condition that is not stated" in finding.message
+
+
+# -- corollaries ---------------------------------------------------------------------------------------
+
+
+def test_a_claimed_rate_that_lost_a_term():
+    claim = bounds.get("dfedsam.corollary_4_6", "corrected")
+    assert errors(compare_rate(claim, GOOD)) == []
+    lost = replace(claim, parts={n: p for n, p in claim.parts.items() if n != "consensus"})
+    assert any("lam**Q" in f.message for f in errors(compare_rate(lost, GOOD)))
+    faster = replace(claim, parts={**claim.parts, "optimization": s.L * s.f0_gap / (s.K * s.T)})
+    (finding,) = errors(compare_rate(faster, GOOD))
+    assert "exponent of K: -1, not -1/2; of T: -1, not -1/2" in finding.message
+
+
+def test_from_which_round_on_a_schedule_applies():
+    notes = {f.place: f.message for f in schedule_against_conditions(GOOD)}
+    assert "for T >= 64*K" in notes["condition eta <= 1/(8 K L)"]
+    never = replace(GOOD, schedule={"eta": s.K / s.L * sp.sqrt(s.T)})
+    assert [f.severity for f in schedule_against_conditions(never)][0] == "error"
+
+
+# -- conditions ----------------------------------------------------------------------------------------
+
+
+def test_conditions_that_exclude_each_other():
+    torn = (MARGIN, Condition("eta >= 1/(K L)", sp.Integer(1), s.eta * s.K * s.L))
+    assert ["cannot be met together" in f.message for f in check_conditions(planted(conditions=torn))] == [
+        True
+    ]
+
+
+def test_a_denominator_that_may_vanish():
+    assert errors(check_conditions(GOOD)) == []
+    risky = planted(noise=s.sigma_l**2 / (1 - 4 * s.eta * s.L * s.K) * s.eta * s.L, conditions=())
+    assert any("denominator" in f.message for f in errors(check_conditions(risky)))
+
+
+def test_vacuous_everywhere():
+    points = points_of(GOOD, 500)
+    assert [f.severity for f in vacuous(GOOD, points)] == ["note"]
+    empty = planted(optimization=3 * s.L * s.f0_gap)
+    (finding,) = vacuous(empty, points)
+    assert finding.severity == "warning"
+    words, value = trivial(GOOD)
+    assert value == 2 * s.L * s.f0_gap
+    assert "start" in words
+
+
+# -- inequalities --------------------------------------------------------------------------------------
+
+
+def test_scalar_inequalities():
+    x, y = sp.symbols("x y", positive=True)
+    domain = {"x": (0.01, 10.0), "y": (0.01, 10.0)}
+    young = Scalar("k", "p", "Young", x * y, (x**2 + y**2) / 2, domain)
+    assert refute(young) is None
+    assert proved(young)
+    assert "left side" in refute(Scalar("k", "p", "wrong", x * y, (x**2 + y**2) / 3, domain))
+    growth = Scalar("k", "p", "growth", (1 + 1 / (x - 1)) ** x, sp.Integer(5), {"x": (2, 1e6)}, ("x",))
+    assert refute(growth) is None
+    assert "x = 2 " in refute(replace(growth, right=sp.Rational(39, 10)))
+    assert "undefined" in refute(replace(growth, domain={"x": (1, 100)}))
+
+
+def test_matrix_and_vector_inequalities():
+    right = Matrices("k", "p", "Jensen", "vectors", lambda A: np.sum(A.mean(axis=0) ** 2),
+                     lambda A: np.mean(np.sum(A**2, axis=1)))  # fmt: skip
+    assert refute(right) is None
+    assert "vectors" in refute(replace(right, right=lambda A: 0.5 * np.mean(np.sum(A**2, axis=1))))
+    norm = Matrices("k", "p", "||W|| <= 1", "mixing", lambda W, n: np.linalg.norm(W, 2), lambda W, n: 1.0)
+    assert refute(norm) is None
+    assert "mixing matrix" in refute(replace(norm, right=lambda W, n: 0.99))
+
+
+def test_every_declared_step_and_inequality_belongs_to_a_statement():
+    from dfltheory.bounds.derivations import all_steps, inequalities
+
+    known = set(bounds.keys())
+    assert {step.theorem.key for step in all_steps()} <= known
+    assert {i.key for i in inequalities()} <= known
+    assert list(CHECKS) == ["units", "limits", "monotone", "agreement", "derivation", "corollary", "conditions",
+                            "inequality"]  # fmt: skip
