@@ -1,0 +1,172 @@
+"""What the training core itself says of a counterexample, at its horizon or at a shorter one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dfltheory.analysis.falsify.instance import Instance
+from dfltheory.analysis.falsify.score import FLOOR, at_horizon
+from dfltheory.errors import InputError
+
+if TYPE_CHECKING:
+    from dfltheory.bounds.theorem import Theorem
+    from dfltheory.training.history import History
+
+ROUNDS = (300, 3000, 20000)
+"""Rounds that the core is run for, one after the other, until the bound is seen to be exceeded."""
+SEEDS = 4000
+"""Independent runs of an instance with noise (its horizon is a few rounds)."""
+STILL = 200
+"""The last rounds that must repeat a few values to the last bit for the state to count as a fixed point."""
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """The two witnesses: exact evaluation, and the training core.
+
+    ``exact``: ratio, measured and bound at the horizon ``T`` of the instance.  ``core``: rounds that were
+    run, the horizon at which the ratio is told, measured, bound, ratio (``low``: lower confidence limit with
+    noise), and ``still``: did the core's state stop moving, so that its measure holds for all later rounds.
+    ``core_at_T``: the core's ratio at the instance's own horizon, where it ran so far or stands still.
+    ``obstacles``: why the instance is outside of the theorem; empty when it is inside.
+    """
+
+    exact: dict[str, float]
+    core: dict[str, Any]
+    core_at_T: float | None
+    conditions: list[dict[str, Any]] = field(default_factory=list)
+    obstacles: list[str] = field(default_factory=list)
+
+    @property
+    def violated(self) -> bool:
+        """Do both witnesses see the bound exceeded, inside the theorem's assumptions?"""
+        seen = [self.core["ratio"] if self.core.get("low") is None else self.core["low"]]
+        seen += [self.core_at_T] if self.core_at_T is not None else []
+        return not self.obstacles and self.exact["ratio"] > 1 and max(seen) > 1
+
+
+def certify(instance: Instance, theorem: Theorem) -> Certificate:
+    """Evaluate exactly, run the core, and check assumptions and conditions with the package's own words."""
+    from dfltheory.training import train
+
+    algorithm, task, W, x0 = instance.build()
+    noisy = bool(instance.task["sigma"])
+    for rounds in (instance.T,) if noisy else ROUNDS:
+        run = train(algorithm, task, W, rounds, seeds=SEEDS if noisy else 1, x0=x0, progress=False)
+        values = known(run, theorem, instance)
+        exact = at_horizon(theorem, instance.batch(), values, instance.T)
+        told, at_T = _noisy(run, theorem, values) if noisy else _sure(run, theorem, values, instance.T)
+        seen = max(told["ratio"], at_T or 0.0)
+        if seen > 1.0 or exact["ratio"] <= 1.0:  # confirmed, or nothing to confirm
+            break
+    obstacles, conditions = _inside(instance, theorem, values | {"T": instance.T})
+    return Certificate(exact, told, at_T, conditions, obstacles)
+
+
+def known(run: History, theorem: Theorem, instance: Instance) -> dict[str, Any]:
+    """The glossary's values of a run, from the task's and the network's own constants."""
+    values: dict[str, Any] = {k: v for k, v in run.values().items() if v is not None}
+    if theorem.lhs.start:
+        values["f0_gap"] = float(run.loss[:, theorem.lhs.start].mean()) - float(run.constants.f_star or 0.0)
+    if "S2" in theorem.needs:
+        values["S2"] = _second_moment(instance)
+    if instance.key.startswith("dfedsgpsm") and not {"delta", "C", "q"} <= set(values):
+        from dfltheory.graphs import push_sum_constants
+
+        push = push_sum_constants(np.array(instance.W))
+        values |= {"delta": push.delta, "C": push.C, "q": push.q}
+    values["f0_gap"] = max(values["f0_gap"], 0.0)
+    return {name: values[name] for name in theorem.needs if name in values}
+
+
+def _second_moment(instance: Instance) -> float:
+    from dfltheory.analysis.falsify.rounds import run
+
+    return float(run(instance.batch(), min(instance.T, 1000)).moment[0])
+
+
+def _sure(
+    run: History, theorem: Theorem, values: dict[str, Any], T: int
+) -> tuple[dict[str, Any], float | None]:
+    """Without chance: the worst of all horizons up to the rounds that were run, and the horizon T."""
+    if theorem.lhs.measure not in run.measures():
+        raise InputError(f"the run does not measure {theorem.lhs.measure}, which {theorem} is about")
+    data = run.measures()[theorem.lhs.measure][0]
+    horizons = sorted(
+        {*np.unique(np.geomspace(1, run.rounds - 1, 60).astype(int)), *([T] if run.rounds > T else [])}
+    )
+    rows = [(_ratio(theorem, values, data, int(h)), int(h)) for h in horizons]
+    (ratio, measured, bound), at = max(rows, key=lambda row: row[0][0])
+    still = len(np.unique(data[-STILL:])) <= 4 and bool(data[-1] > 0)
+    told = {
+        "rounds": run.rounds,
+        "T": at,
+        "ratio": ratio,
+        "measured": measured,
+        "bound": bound,
+        "still": still,
+    }
+    if run.rounds > T or still:
+        return told, _ratio(theorem, values, data, T)[0]
+    return told, None
+
+
+def _ratio(theorem: Theorem, values: dict[str, Any], data: Any, T: int) -> tuple[float, float, float]:
+    """Ratio, measured, bound at horizon T; rounds beyond the data repeat the last one."""
+    span = theorem.lhs.rounds(T)
+    have = data[span.start : min(span.stop, len(data))]
+    if theorem.lhs.aggregate == "min":
+        measured = float(have.min())
+    else:
+        measured = float((have.sum() + (len(span) - len(have)) * data[-1]) / len(span))
+    bound = float(theorem.evaluate(where="ignore", **(values | {"T": T})))
+    measured = measured if measured > FLOOR * values.get("B", 0.0) ** 2 else 0.0
+    return (measured / bound if bound > 0 else float("inf")), measured, bound
+
+
+def _noisy(run: History, theorem: Theorem, values: dict[str, Any]) -> tuple[dict[str, Any], float | None]:
+    from dfltheory.analysis.compare import left_hand_side
+
+    left = left_hand_side(run, theorem, 0.999)
+    bound = float(theorem.evaluate(where="ignore", **(values | {"T": run.rounds})))
+    told = {
+        "rounds": run.rounds,
+        "T": run.rounds,
+        "ratio": left.estimate / bound,
+        "low": left.low / bound,
+        "measured": left.estimate,
+        "bound": bound,
+        "seeds": run.seeds,
+        "still": False,
+    }
+    return told, None
+
+
+def _inside(
+    instance: Instance, theorem: Theorem, values: dict[str, Any]
+) -> tuple[list[str], list[dict[str, Any]]]:
+    """Why the instance would be outside of the theorem, and each condition with its slack."""
+    from dfltheory.graphs import check_mixing_matrix
+
+    missing = [name for name in theorem.needs if name not in values]
+    if missing:
+        return [f"{', '.join(missing)} not known for this instance"], []
+    obstacles = []
+    if not instance.key.startswith("dfedsgpsm"):
+        report = check_mixing_matrix(np.array(instance.W))
+        obstacles += [] if report.ok else [str(report)]
+    checked = theorem.check_conditions(**values)
+    conditions = [
+        {"condition": c.name, "slack": float(np.asarray(slack)), "holds": bool(ok)}
+        for c, slack, ok in checked
+    ]
+    obstacles += [
+        f"condition {c['condition']} fails by {-c['slack']:.3g}" for c in conditions if not c["holds"]
+    ]
+    return obstacles, conditions
+
+
+__all__ = ["Certificate", "certify", "known"]

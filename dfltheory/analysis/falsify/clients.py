@@ -1,0 +1,86 @@
+"""What the search asks of a family of one-dimensional clients, and the sinusoidal family."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+
+
+class Clients(Protocol):
+    """P problems of m clients with f_i on the line; x has shape (P, N, m)."""
+
+    @property
+    def m(self) -> int: ...
+
+    def gradient(self, x: Array) -> Array: ...
+
+    def value(self, x: Array) -> Array: ...
+
+    def everywhere(self, x: Array) -> Array:
+        """Points (P, N) for every client, (P, N, m)."""
+        ...
+
+    def constants(self) -> dict[str, Array]:
+        """``L, B, sigma_g, beta, f_star``, (P,) each, exactly."""
+        ...
+
+    def describe(self, index: int) -> dict[str, Any]:
+        """Problem number ``index`` as plain numbers, from which its task can be built again."""
+        ...
+
+
+@dataclass(frozen=True)
+class Waves:
+    """f_i(x) = a (1 - cos(w (x - c_i))): centres (P, m), amplitude and frequency (P,).
+
+    The constants are those of :class:`dfltheory.tasks.separable.Sinusoidal`, to which a hit is handed.
+    """
+
+    centres: Array
+    a: Array
+    w: Array
+
+    @property
+    def m(self) -> int:
+        return self.centres.shape[1]
+
+    def _phase(self, x: Array) -> Array:
+        return self.w[:, None, None] * (x - self.centres[:, None])
+
+    def gradient(self, x: Array) -> Array:
+        return (self.a * self.w)[:, None, None] * np.sin(self._phase(x))
+
+    def value(self, x: Array) -> Array:
+        return 2 * self.a[:, None, None] * np.sin(self._phase(x) / 2) ** 2
+
+    def everywhere(self, x: Array) -> Array:
+        return np.repeat(x[..., None], self.m, axis=-1)
+
+    def constants(self) -> dict[str, Array]:
+        steep = self.a * self.w
+        phasors = np.exp(-1j * self.w[:, None] * self.centres)
+        q = phasors - phasors.mean(-1, keepdims=True)
+        spread = ((np.abs(q) ** 2).mean(-1) + np.abs((q * q).mean(-1))) / 2
+        return {
+            "L": self.a * self.w**2,
+            "B": steep,
+            "sigma_g": steep * np.sqrt(spread),
+            "beta": steep * np.abs(q).max(-1),
+            "f_star": self.a * (1 - np.abs(phasors.mean(-1))),
+        }
+
+    def describe(self, index: int) -> dict[str, Any]:
+        return {
+            "kind": "sinusoidal",
+            "centres": self.centres[index].tolist(),
+            "a": float(self.a[index]),
+            "w": float(self.w[index]),
+        }
+
+
+__all__ = ["Clients", "Waves"]

@@ -1,0 +1,189 @@
+"""The search for a counterexample, and what it found or did not find."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dfltheory.analysis.falsify.certify import Certificate, certify
+from dfltheory.analysis.falsify.families import families
+from dfltheory.analysis.falsify.instance import Instance, read, write
+from dfltheory.analysis.falsify.search import Arm, search
+from dfltheory.errors import InputError
+
+if TYPE_CHECKING:
+    from dfltheory.analysis.falsify.orders import Divergence
+    from dfltheory.bounds.theorem import Theorem
+
+TRIED = 6
+"""How many families' best candidates are handed to the training core, the best first."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What one search says of one variant of one theorem.
+
+    ``violated``: a counterexample was found, and the training core confirms it.  ``ratio`` measured / bound
+    of the best instance (for statements in O(.): the largest ratio along the diverging family, relative to
+    its first), ``evaluations`` how many candidates were looked at, ``families`` the best ratio and the
+    evaluations of each family that was tried. A search that finds nothing proves nothing.
+    """
+
+    key: str
+    variant: str
+    violated: bool
+    ratio: float
+    evaluations: int
+    seconds: float
+    seed: int
+    instance: Instance | None = None
+    certificate: Certificate | None = None
+    divergence: Divergence | None = None
+    families: dict[str, dict[str, float]] = field(default_factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain numbers and text, for JSON."""
+        names = ("key", "variant", "violated", "ratio", "evaluations", "seconds", "seed", "families")
+        document: dict[str, Any] = {name: getattr(self, name) for name in names}
+        document["instance"] = None if self.instance is None else asdict(self.instance)
+        if self.divergence is not None:
+            document["divergence"] = asdict(self.divergence)
+            document["instance"] = self.divergence.base
+        if self.certificate is not None:
+            document |= _told(self.certificate)
+        return document
+
+    def save(self, path: str | Path) -> Path:
+        """Write the counterexample as a small JSON file, for :func:`replay`."""
+        if self.instance is None:
+            raise InputError(f"there is no counterexample to {self.key} [{self.variant}] to be saved")
+        extra = {k: v for k, v in self.to_dict().items() if k not in ("instance", "families", "divergence")}
+        return write(path, self.instance, extra)
+
+    def __str__(self) -> str:
+        head = f"{self.key} [{self.variant}]: "
+        tail = f"{self.evaluations} candidates in {self.seconds:.0f} s"
+        if self.divergence is not None:
+            return f"{head}{self.divergence} ({tail})"
+        if not self.violated or self.certificate is None or self.instance is None:
+            return (
+                f"{head}no counterexample found; the largest measured/bound is {self.ratio:.6g} ({tail}). "
+                "This proves nothing: other families, other seeds, more time may find one."
+            )
+        core = self.certificate.core
+        return (
+            f"{head}refuted: measured/bound = {self.ratio:.6g} at T = {self.instance.T} "
+            f"({self.instance.family}); the training core measures {core['measured']:.6g} against "
+            f"{core['bound']:.6g} at T = {core['T']}, ratio {core['ratio']:.6g} ({tail})"
+        )
+
+
+def _told(certificate: Certificate) -> dict[str, Any]:
+    return asdict(certificate)
+
+
+def falsify(
+    key: str | Theorem,
+    variant: str = "printed",
+    *,
+    seconds: float = 60.0,
+    seed: int = 0,
+    enough: float = 2.0,
+    progress: Callable[[float, int], None] | None = None,
+) -> Finding:
+    """Search for a problem that satisfies every assumption of a theorem and violates its bound.
+
+    Parameters
+    ----------
+    key, variant : the statement; a Theorem in place of the key is taken as it is
+    seconds : budget of the search (the confirmation by the training core comes on top)
+    seed : of the search
+    enough : stop once measured / bound exceeds this; ``inf`` uses the whole budget
+    progress : called with (best ratio, evaluations) now and then
+
+    For statements in O(.) it looks for a one-parameter family along which measured / expression diverges.
+
+    Raises
+    ------
+    UnknownNameError for an unknown key; InputError for statements that are not searched (lemmas and
+    displays inside proofs).
+    """
+    from dfltheory import bounds
+
+    theorem = bounds.get(key, variant) if isinstance(key, str) else key
+    if not seconds > 0:
+        raise InputError(f"seconds = {seconds} must be > 0")
+    started = time.monotonic()
+    if theorem.lhs.measure.startswith("two_block") or theorem.order:
+        from dfltheory.analysis.falsify.orders import falsify_order
+
+        return falsify_order(theorem, seconds, seed)
+    paper = theorem.key.split(".")[0]
+    if theorem.lhs.aggregate == "each" or theorem.kind not in ("theorem", "corollary"):
+        raise InputError(
+            f"{theorem} is a {theorem.kind} inside a proof: falsify searches theorems and corollaries"
+        )
+    arms = search(theorem, families(paper), seconds, seed, enough, progress)  # type: ignore[arg-type]
+    instance, certificate = _best(theorem, arms)
+    ratio = certificate.exact["ratio"] if certificate is not None else float("nan")
+    return Finding(
+        theorem.key,
+        theorem.variant,
+        certificate is not None and certificate.violated,
+        ratio,
+        sum(arm.evaluations for arm in arms),
+        time.monotonic() - started,
+        seed,
+        instance,
+        certificate,
+        None,
+        {a.family.name: {"ratio": float(a.ratio[a.best]), "evaluations": a.evaluations} for a in arms},
+    )
+
+
+def _best(theorem: Theorem, arms: list[Arm]) -> tuple[Instance | None, Certificate | None]:
+    """The best candidate that the core confirms; else the best one that it has looked at."""
+    first: tuple[Instance, Certificate] | None = None
+    for arm in arms[:TRIED]:
+        scores = arm.evaluate(arm.points[arm.best][None])
+        if not np.isfinite(scores.ratio[0]):
+            continue
+        batch, _ = arm.family.decode(arm.points[arm.best][None])
+        T = int(scores.T[0])
+        instance = Instance.of(theorem.key, theorem.variant, arm.family.name, batch, 0, scores.x0, T)
+        certificate = certify(instance, theorem)
+        if certificate.violated:
+            return instance, certificate
+        first = first or (instance, certificate)
+        if scores.ratio[0] <= 1:
+            break
+    return first if first is not None else (None, None)
+
+
+def replay(path: str | Path) -> Finding:
+    """Run a saved counterexample again, exactly and through the training core."""
+    from dfltheory import bounds
+
+    started = time.monotonic()
+    instance = read(path)
+    theorem = bounds.get(instance.key, instance.variant)
+    certificate = certify(instance, theorem)
+    return Finding(
+        instance.key,
+        instance.variant,
+        certificate.violated,
+        certificate.exact["ratio"],
+        1,
+        time.monotonic() - started,
+        0,
+        instance,
+        certificate,
+    )
+
+
+__all__ = ["Finding", "falsify", "replay"]

@@ -1,0 +1,132 @@
+"""A counterexample as plain numbers: small enough to read, and whole enough to be run again."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dfltheory.analysis.falsify.clients import Waves
+from dfltheory.analysis.falsify.ramps import Ramps, RampTask
+from dfltheory.analysis.falsify.rounds import Batch, all_signs
+from dfltheory.errors import DataError, InputError
+
+if TYPE_CHECKING:
+    from dfltheory.algorithms import Algorithm
+    from dfltheory.tasks.task import Task
+
+KIND = "dfltheory.counterexample"
+FORMAT = 1
+
+
+@dataclass(frozen=True)
+class Instance:
+    """One problem, network, algorithm, start and horizon, for one variant of one theorem.
+
+    ``task``: ``{"kind": "ramps", "knots", "widths", "slopes", "left", "sigma"}`` (see
+    :mod:`dfltheory.analysis.falsify.ramps`) or ``{"kind": "sinusoidal", "centres", "a", "w", "sigma"}``;
+    ``sigma`` is a two-point noise, +sigma or -sigma with probability 1/2.  ``W`` rows of the mixing matrix;
+    ``x0`` one start for each client; ``T`` the horizon.
+    """
+
+    key: str
+    variant: str
+    family: str
+    algorithm: dict[str, Any]
+    task: dict[str, Any]
+    W: list[list[float]]
+    x0: list[float]
+    T: int
+
+    def build(self) -> tuple[Algorithm, Task, Any, Any]:
+        """Algorithm, task, matrix (m, m) and start (m, 1), for :func:`dfltheory.train`."""
+
+        from dfltheory import algorithms
+        from dfltheory.tasks.noise import FiniteSupport
+        from dfltheory.tasks.separable import Sinusoidal
+
+        letters = dict(self.algorithm)
+        algorithm = algorithms.get(letters.pop("name"))(**letters)
+        numbers = dict(self.task)
+        kind, sigma = numbers.pop("kind"), numbers.pop("sigma")
+        noise = FiniteSupport.signs(sigma, [1.0]) if sigma else 0.0
+        if kind == "ramps":
+            task: Task = RampTask(**numbers, noise=noise)
+        elif kind == "sinusoidal":
+            centres = np.asarray(numbers["centres"], dtype=float)[:, None]
+            task = Sinusoidal(centres, numbers["a"], numbers["w"], noise)
+        else:
+            raise InputError(f"no kind of task is called {kind!r} in a counterexample: ramps or sinusoidal")
+        return algorithm, task, np.array(self.W), np.array(self.x0, dtype=float)[:, None]
+
+    def batch(self) -> Batch:
+        """The same as a batch of one candidate, for the exact evaluation."""
+        one = {k: np.asarray([v], dtype=float) for k, v in self.task.items() if k not in ("kind", "sigma")}
+        clients = Ramps(**one) if self.task["kind"] == "ramps" else Waves(**one)
+        a = self.algorithm
+        K, m = int(a["K"]), len(self.x0)
+        sigma = float(self.task["sigma"])
+        return Batch(
+            self.key.split(".")[0],  # type: ignore[arg-type]
+            clients,
+            np.array([self.x0]),
+            np.array([a["eta"]]),
+            np.array([self.W]),
+            K,
+            int(a.get("Q", 1)),
+            np.array([a.get("rho", 0.0)]),
+            np.array([a.get("alpha", 0.0)]),
+            np.array([a.get("lam", 1.0)]),
+            np.array([sigma]),
+            all_signs(self.T, K, m) if sigma else None,
+        )
+
+    @classmethod
+    def of(cls, key: str, variant: str, family: str, batch: Batch, index: int, x0: Any, T: int) -> Instance:
+        """Candidate number ``index`` of a batch, with the start and the horizon that were found worst."""
+
+        def number(value: Any) -> float:
+            return float(np.broadcast_to(np.asarray(value, dtype=float), (batch.size,))[index])
+
+        task = batch.clients.describe(index) | {"sigma": number(batch.sigma)}
+        letters: dict[str, Any] = {"eta": number(batch.eta), "K": batch.K, "rho": number(batch.rho)}
+        if batch.paper == "dfedsam":
+            letters = {"name": "DFedSAM"} | letters | {"Q": batch.Q}
+        elif batch.paper == "dfedadmm":
+            letters = {"name": "DFedADMMSAM"} | letters | {"lam": number(batch.lam)}
+            if not letters["rho"]:
+                letters = {k: v for k, v in letters.items() if k != "rho"} | {"name": "DFedADMM"}
+        else:
+            letters = {"name": "DFedSGPSM"} | letters | {"alpha": number(batch.alpha)}
+        W = batch.W[index].tolist()
+        return cls(key, variant, family, letters, task, W, np.asarray(x0)[index].tolist(), int(T))
+
+
+def write(path: str | Path, instance: Instance, extra: dict[str, Any]) -> Path:
+    """Write the instance and what was found of it, atomically."""
+    from dfltheory.files import write_json
+
+    document = {"kind": KIND, "format": FORMAT, "instance": asdict(instance)} | extra
+    write_json(path, document)
+    return Path(path)
+
+
+def read(path: str | Path) -> Instance:
+    """Read what :func:`write` wrote (or the JSON that ``dfltheory falsify --json`` printed)."""
+    try:
+        document = json.loads(Path(path).read_text(encoding="utf-8"))
+    except (json.JSONDecodeError, UnicodeDecodeError) as wrong:
+        raise DataError(f"{path} is not a JSON document: {wrong}") from wrong
+    numbers = document.get("instance") if isinstance(document, dict) else None
+    names = {f.name for f in fields(Instance)}
+    if not isinstance(numbers, dict) or set(numbers) != names:
+        raise DataError(
+            f"{path} holds no counterexample: its 'instance' must have {', '.join(sorted(names))}"
+        )
+    return Instance(**numbers)
+
+
+__all__ = ["Instance", "read", "write"]

@@ -1,0 +1,151 @@
+"""Global, then local: differential evolution over all families, then shrinking steps around the best."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dfltheory.analysis.falsify.families import Family
+from dfltheory.analysis.falsify.score import Scores, score
+
+if TYPE_CHECKING:
+    from dfltheory.bounds.theorem import Theorem
+
+Array = NDArray[Any]
+POPULATION = 96
+LOCAL = 0.35
+"""Share of the time that goes into the local phase."""
+
+
+@dataclass
+class Arm:
+    """One family with its population in the unit cube."""
+
+    family: Family
+    theorem: Theorem
+    rng: np.random.Generator
+    points: Array = field(init=False)
+    fitness: Array = field(init=False)
+    ratio: Array = field(init=False)
+    evaluations: int = 0
+
+    def __post_init__(self) -> None:
+        from scipy.stats import qmc
+
+        sampler = qmc.Sobol(self.family.dimension, seed=self.rng)
+        self.points = sampler.random(128)[:POPULATION]
+        scores = self.evaluate(self.points)
+        self.fitness, self.ratio = scores.fitness, scores.ratio
+
+    def evaluate(self, points: Array) -> Scores:
+        """The scores of points of the unit cube."""
+        self.evaluations += len(points)
+        batch, network = self.family.decode(points)
+        with np.errstate(all="ignore"):
+            return score(self.theorem, batch, network, self.family.rounds)
+
+    @property
+    def best(self) -> int:
+        return int(np.argmax(self.fitness))
+
+    def evolve(self) -> None:
+        """One generation of differential evolution, current-to-best/1/bin, kept in the cube by reflection."""
+        n, d = self.points.shape
+        a, b = (self.rng.permutation(n) for _ in range(2))
+        F = self.rng.uniform(0.3, 0.9, (n, 1))
+        toward = self.rng.uniform(0, 1, (n, 1)) < 0.5
+        base = self.points + toward * F * (self.points[self.best] - self.points)
+        trial = base + F * (self.points[a] - self.points[b])
+        cross = self.rng.random((n, d)) < self.rng.choice([0.3, 0.9], (n, 1))
+        cross[np.arange(n), self.rng.integers(0, d, n)] = True
+        self.replace(_reflect(np.where(cross, trial, self.points)))
+
+    def refine(self, width: float) -> bool:
+        """Steps of all sizes up to ``width`` around the best point; was one better?"""
+        n, d = self.points.shape
+        scale = width * 10.0 ** self.rng.uniform(-3, 0, (n, 1))
+        mask = self.rng.random((n, d)) < self.rng.choice([0.15, 0.5, 1.0], (n, 1))
+        before = self.fitness[self.best]
+        trial = _reflect(self.points[self.best] + scale * mask * self.rng.standard_normal((n, d)))
+        scores = self.evaluate(trial)
+        top = int(np.argmax(scores.fitness))
+        if scores.fitness[top] > before:
+            at = self.best
+            self.points[at], self.fitness[at] = trial[top], scores.fitness[top]
+            self.ratio[at] = scores.ratio[top]
+            return True
+        return False
+
+    def replace(self, trial: Array) -> None:
+        """Keep each trial that is at least as good as the point that it would replace."""
+        scores = self.evaluate(trial)
+        better = scores.fitness >= self.fitness
+        self.points[better] = trial[better]
+        self.fitness[better], self.ratio[better] = scores.fitness[better], scores.ratio[better]
+
+
+def _reflect(u: Array) -> Array:
+    u = np.abs(u) % 2.0
+    return np.where(u > 1, 2.0 - u, u)
+
+
+def search(
+    theorem: Theorem,
+    arms: list[Family],
+    seconds: float,
+    seed: int,
+    enough: float,
+    tell: Callable[[float, int], None] | None = None,
+) -> list[Arm]:
+    """Arms in the order of what they found, the best first; stops at ``seconds``, or at a ratio ``enough``."""
+    rng = np.random.default_rng(seed)
+    end = time.monotonic() + seconds
+    turn = time.monotonic() + (1 - LOCAL) * seconds
+    living: list[Arm] = []
+    for family in arms:
+        living.append(Arm(family, theorem, rng))
+        if time.monotonic() > turn:
+            break
+    generation = 0
+    while time.monotonic() < turn and not _found(living, enough):
+        every = generation < 8 * len(living)
+        pick = generation % len(living) if every else _choose(living, rng)
+        living[pick].evolve()
+        generation += 1
+        if tell is not None:
+            tell(max(_top(arm) for arm in living), sum(arm.evaluations for arm in living))
+    ranked = sorted(living, key=lambda arm: -arm.fitness[arm.best])
+    widths = dict.fromkeys(range(min(3, len(ranked))), 0.3)
+    while time.monotonic() < end and not _found(ranked, enough):
+        for k in widths:
+            widths[k] = (
+                min(0.3, widths[k] * 1.5) if ranked[k].refine(widths[k]) else max(1e-6, widths[k] * 0.85)
+            )
+            if time.monotonic() > end:
+                break
+        if tell is not None:
+            tell(max(_top(arm) for arm in ranked), sum(arm.evaluations for arm in ranked))
+    return sorted(ranked, key=lambda arm: -arm.fitness[arm.best])
+
+
+def _top(arm: Arm) -> float:
+    return float(arm.ratio[arm.best])
+
+
+def _found(arms: list[Arm], enough: float) -> bool:
+    return any(_top(arm) >= enough for arm in arms)
+
+
+def _choose(arms: list[Arm], rng: np.random.Generator) -> int:
+    """An arm: the better it has done, the more often; each now and then."""
+    order = np.argsort([-arm.fitness[arm.best] for arm in arms])
+    weights = 0.6 ** np.arange(len(arms)) + 0.02
+    return int(order[rng.choice(len(arms), p=weights / weights.sum())])
+
+
+__all__ = ["Arm", "search"]

@@ -1,0 +1,85 @@
+"""``dfltheory falsify``: search for a counterexample to a theorem, or run a saved one again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from dfltheory.cli.output import emit
+
+if TYPE_CHECKING:
+    from dfltheory.analysis.falsify import Finding
+
+
+def falsify(
+    key: Annotated[
+        str | None, typer.Argument(help="The theorem, as listed by `dfltheory bound`; not with --replay.")
+    ] = None,
+    variant: Annotated[str, typer.Option(help="printed, appendix, corrected, ...")] = "printed",
+    seconds: Annotated[float, typer.Option(help="Budget of the search.")] = 60.0,
+    seed: Annotated[int, typer.Option(help="Root of all chance.")] = 0,
+    enough: Annotated[
+        float, typer.Option(help="Stop once measured/bound exceeds this; inf uses the whole budget.")
+    ] = 2.0,
+    out: Annotated[
+        Path | None, typer.Option(help="Where to write the counterexample, if one is found.")
+    ] = None,
+    replay: Annotated[Path | None, typer.Option(help="Run the counterexample in this file again.")] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="One JSON document on stdout and nothing else.")
+    ] = False,
+) -> None:
+    """Search for a problem inside a theorem's assumptions that violates its bound.
+
+    Every hit is run again by the training core and written to a small JSON file (--out, or
+    counterexample-KEY-VARIANT.json here). Exit status 1 when a counterexample is found or replayed, 0 when
+    none is found (which proves nothing).
+
+    Examples:
+
+        dfltheory falsify dfedsam.theorem_4_5 --variant printed --seconds 60
+
+        dfltheory falsify dfedadmm.theorem_1 --variant corrected --enough inf --json
+
+        dfltheory falsify --replay counterexample-dfedsam.theorem_4_5-printed.json
+    """
+    import dfltheory.analysis.falsify as engine
+    from dfltheory.errors import InputError
+
+    if (key is None) == (replay is None):
+        raise InputError("give the key of a theorem, or --replay FILE, and not both")
+    if replay is not None:
+        found = engine.replay(replay)
+        written = replay
+    else:
+        found = engine.falsify(str(key), variant, seconds=seconds, seed=seed, enough=enough)
+        written = _save(found, out)
+    document: dict[str, Any] = found.to_dict() | {"file": None if written is None else str(written)}
+    emit(document, lambda: _print(found, written), as_json)
+    if found.violated:
+        raise typer.Exit(1)
+
+
+def _save(found: Finding, out: Path | None) -> Path | None:
+    if not found.violated:
+        return None
+    return found.save(out or Path(f"counterexample-{found.key}-{found.variant}.json"))
+
+
+def _print(found: Finding, written: Path | None) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    console = Console(highlight=False, soft_wrap=True)
+    console.print(str(found), markup=False)
+    if found.families:
+        table = Table("family", "best measured/bound", "candidates")
+        for name, told in sorted(found.families.items(), key=lambda item: -item[1]["ratio"]):
+            table.add_row(name, f"{told['ratio']:.4g}", f"{told['evaluations']:.0f}")
+        console.print(table)
+    for condition in found.certificate.conditions if found.certificate is not None else []:
+        console.print(f"condition {condition['condition']}: slack {condition['slack']:.3g}", markup=False)
+    if written is not None:
+        console.print(f"counterexample: {written}", markup=False)

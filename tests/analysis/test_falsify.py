@@ -1,0 +1,298 @@
+"""The search for counterexamples: its problems are exact, its controls settle, its hits replay."""
+
+import dataclasses
+import json
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+import dfltheory as dfl
+from dfltheory.analysis.falsify import Instance, falsify, replay
+from dfltheory.analysis.falsify.clients import Waves
+from dfltheory.analysis.falsify.families import families
+from dfltheory.analysis.falsify.ramps import Ramps, RampTask
+from dfltheory.analysis.falsify.rounds import Batch, all_signs, run, settle
+from dfltheory.analysis.falsify.score import common_start, score
+from dfltheory.errors import DFLTheoryError
+from dfltheory.tasks.separable import Sinusoidal
+
+PAPERS = ("dfedsam", "dfedadmm", "dfedsgpsm")
+
+
+def halved(key, variant):
+    """A tight bound, made false."""
+    theorem = dfl.bounds.get(key, variant)
+    return dataclasses.replace(theorem, parts={name: part / 2 for name, part in theorem.parts.items()})
+
+
+def candidates(paper, word, n=12, seed=0):
+    for family in families(paper):
+        if word in family.name:
+            yield family, *family.decode(np.random.default_rng(seed).random((n, family.dimension)))
+
+
+# -- the problems -----------------------------------------------------------------------------------
+
+
+@given(st.integers(0, 10**6), st.integers(1, 3))
+def test_constants_of_ramps_are_attained_and_never_exceeded(seed, m):
+    rng = np.random.default_rng(seed)
+    knots, widths = rng.normal(size=(1, m, 3)), rng.uniform(0.1, 2, (1, m, 3))
+    slopes, left = rng.normal(size=(1, m, 3)), -rng.uniform(0, 1, (1, m))
+    ramps = Ramps(knots, widths, slopes, left)
+    known = {name: float(v[0]) for name, v in ramps.constants().items()}
+    x = np.linspace(-12, 12, 40001)[None]
+    g = ramps.gradient(ramps.everywhere(x))[0]
+    deviation = (g - g.mean(-1, keepdims=True)) ** 2
+    steps = np.abs(np.diff(g, axis=0)) / np.diff(x[0])[:, None]
+    for name, seen in {
+        "L": steps.max(),
+        "B": np.abs(g).max(),
+        "sigma_g": np.sqrt(deviation.mean(-1).max()),
+        "beta": np.sqrt(deviation.max()),
+    }.items():
+        assert seen <= known[name] * (1 + 1e-9) + 1e-12
+        assert seen >= known[name] * 0.97 - 2e-3, name
+    if np.isfinite(known["f_star"]):
+        least = ramps.value(ramps.everywhere(x))[0].mean(-1).min()
+        assert known["f_star"] - 1e-9 <= least + 1e-9
+        assert least <= known["f_star"] + 1e-3 or left.mean() == 0
+
+
+def test_a_function_that_falls_for_ever_is_no_problem():
+    one = np.ones((1, 1, 1))
+    assert Ramps(0 * one, one, one, np.array([[0.5]])).constants()["f_star"][0] == -np.inf
+    assert np.isfinite(Ramps(0 * one, one, one, np.array([[-0.5]])).constants()["f_star"][0])
+
+
+@given(st.integers(0, 10**6))
+def test_the_task_and_the_batch_are_one_problem(seed):
+    rng = np.random.default_rng(seed)
+    numbers = (
+        rng.normal(size=(2, 3)),
+        rng.uniform(0.1, 1, (2, 3)),
+        rng.normal(size=(2, 3)),
+        rng.normal(size=2),
+    )
+    task, ramps = RampTask(*numbers), Ramps(*(a[None] for a in numbers))
+    x = rng.normal(size=(1, 5, 2)) * 3
+    points = torch.tensor(x[0][..., None])
+    np.testing.assert_allclose(task.client_gradient(points)[..., 0], ramps.gradient(x)[0], atol=1e-12)
+    np.testing.assert_allclose(task.client_loss(points), ramps.value(x)[0], atol=1e-12)
+    points.requires_grad_(True)
+    (slope,) = torch.autograd.grad(task.client_loss(points).sum(), points)
+    np.testing.assert_allclose(slope, task.client_gradient(points.detach()), atol=1e-12)
+
+
+def test_waves_have_the_constants_of_the_sinusoidal_task():
+    centres = np.array([[0.3, -1.2, 2.0]])
+    waves = Waves(centres, np.array([0.7]), np.array([1.3]))
+    task = Sinusoidal(centres[0][:, None], 0.7, 1.3)
+    for name, value in waves.constants().items():
+        assert float(value[0]) == pytest.approx(getattr(task.constants, name), rel=1e-12)
+    x = np.array([[[0.1, 0.5, -0.4]]])
+    points = torch.tensor(x[0][..., None])
+    np.testing.assert_allclose(task.client_gradient(points)[..., 0], waves.gradient(x)[0])
+    np.testing.assert_allclose(task.client_loss(points), waves.value(x)[0])
+
+
+# -- the rounds -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("paper", PAPERS)
+def test_every_family_runs_as_the_training_core_does(paper):
+    for word in ("piecewise, K = 2, two", "sinusoidal, K = 3", "directed, K = 2"):
+        for family, batch, _ in candidates(paper, word, n=4):
+            path = run(batch, 40)
+            for index in range(batch.size):
+                instance = Instance.of(
+                    f"{paper}.theorem_1", "printed", family.name, batch, index, batch.x0, 40
+                )
+                algorithm, task, W, x0 = instance.build()
+                core = dfl.train(algorithm, task, W, rounds=40, x0=x0)
+                measure = "grad_norm_sq_w" if paper == "dfedadmm" else "grad_norm_sq"
+                scale = task.constants.B**2
+                np.testing.assert_allclose(
+                    core.measures()[measure][0] / scale, path.slope_sq[:, index] / scale, atol=1e-9
+                )
+                np.testing.assert_allclose(
+                    core.loss[0], path.value[:, index], atol=1e-8 * (1 + abs(core.loss).max())
+                )
+
+
+def test_minibatch_expectations_are_the_mean_of_every_outcome():
+    for family, batch, _ in candidates("dfedsam", "minibatch, K = 2", n=3):
+        signs = batch.signs
+        assert signs.shape == (2 ** (2 * 2 * 2), 2, 2, 2)
+        path = run(batch, 2)
+        total = 0.0
+        for one in range(len(signs)):
+            alone = dataclasses.replace(batch, signs=signs[one : one + 1])
+            total = total + run(alone, 2).slope_sq / len(signs)
+        np.testing.assert_allclose(path.slope_sq, total, rtol=1e-12)
+        assert family.rounds == 2
+
+
+def test_noise_of_an_instance_has_the_mean_square_that_is_told():
+    signs = all_signs(1, 1, 2)
+    assert sorted(map(tuple, signs.reshape(4, 2))) == [(-1, -1), (-1, 1), (1, -1), (1, 1)]
+
+
+def test_settle_finds_the_fixed_point_of_two_clients_that_pull_apart():
+    # f_1' = x - 1, f_2' = x + 1 near 0: by symmetry x_1 = -x_2, and x_1 (1 - a) = lam-weighted pull
+    knots, widths = np.full((1, 2, 1), -5.0), np.full((1, 2, 1), 10.0)
+    left = np.array([[-6.0, -4.0]])
+    w, eta = 0.1, 0.2
+    batch = Batch(
+        "dfedsam",
+        Ramps(knots, widths, np.ones((1, 2, 1)), left),
+        np.zeros((1, 2)),
+        np.array([eta]),
+        np.array([[[1 - w, w], [w, 1 - w]]]),
+    )
+    x, residual = settle(batch, np.array([[0.3, 0.1]]))
+    lam = 1 - 2 * w
+    expected = lam * eta / (1 - lam * (1 - eta))
+    assert residual[0] < 1e-13
+    np.testing.assert_allclose(x[0], [expected, -expected], rtol=1e-10)
+
+
+# -- the search ---------------------------------------------------------------------------------------
+
+
+def test_inadmissible_candidates_have_no_ratio_and_a_fitness_that_leads_inside():
+    theorem = dfl.bounds.get("dfedsam.theorem_4_5", "printed")
+    family, batch, network = next(candidates("dfedsam", "piecewise, K = 1, identical", n=64))
+    scores = score(theorem, batch, network, 50)
+    L = batch.clients.constants()["L"]
+    outside = 10 * batch.eta * L * batch.K > 1
+    assert np.isnan(scores.ratio[outside]).all()
+    assert (scores.fitness[outside] < -999).all()
+    assert np.isfinite(scores.ratio[~outside]).any()
+
+
+def test_only_theorems_that_say_so_ask_for_a_common_start():
+    assert common_start(dfl.bounds.get("dfedsam.theorem_4_5", "corrected"))
+    assert not common_start(dfl.bounds.get("dfedsam.theorem_4_5", "printed"))
+    assert not common_start(dfl.bounds.get("dfedsam.theorem_4_5", "corrected_init"))
+
+
+@pytest.mark.parametrize("key", ["dfedadmm.theorem_1", "dfedsgpsm.theorem_1"])
+def test_a_false_theorem_is_refuted_and_the_core_confirms_it(key, tmp_path):
+    found = falsify(key, "printed", seconds=20, enough=1.2, seed=1)
+    assert found.violated
+    assert found.ratio > 1.05
+    assert not found.certificate.obstacles
+    assert all(c["holds"] for c in found.certificate.conditions)
+    path = found.save(tmp_path / "hit.json")
+    assert path.stat().st_size < 20_000
+    again = replay(path)
+    assert again.violated
+    assert again.ratio == pytest.approx(found.ratio, rel=1e-12)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_the_printed_theorem_of_dfedsam_is_refuted_within_a_minute(seed):
+    found = falsify("dfedsam.theorem_4_5", "printed", seconds=60, seed=seed)
+    assert found.violated
+    assert found.ratio > 1.5
+
+
+def test_a_halved_tight_bound_is_refuted():
+    found = falsify(halved("dfedadmm.theorem_1", "corrected_b1_prime"), seconds=20, enough=1.3)
+    assert found.ratio > 1.1
+    assert found.violated
+
+
+@pytest.mark.slow
+def test_the_tight_bound_itself_survives_and_is_seen_to_be_tight():
+    found = falsify("dfedadmm.theorem_1", "corrected_b1_prime", seconds=30, enough=np.inf)
+    assert not found.violated
+    assert 0.99 < found.ratio <= 1
+    assert found.evaluations > 1000
+    assert len(found.families) >= 10
+    assert "proves nothing" in str(found)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("key", "variant"),
+    [
+        ("dfedsam.theorem_4_5", "corrected"),
+        ("dfedsam.theorem_4_5", "corrected_init"),
+        ("dfedadmm.theorem_1", "corrected"),
+        ("dfedadmm.theorem_1", "corrected_b0"),
+        ("dfedadmm.theorem_1", "corrected_b1"),
+        ("dfedadmm.theorem_1", "corrected_b2"),
+        ("dfedsgpsm.theorem_1", "corrected"),
+        ("dfedsgpsm.theorem_1", "corrected_sharper"),
+        ("dfedsgpsm.theorem_1", "corrected_b"),
+        ("dfedsgpsm.theorem_1", "corrected_minimal"),
+    ],
+)
+def test_corrected_variants_survive(key, variant):
+    found = falsify(key, variant, seconds=20, enough=np.inf)
+    assert not found.violated
+    assert 0.01 < found.ratio <= 1
+
+
+# -- files and refusals -------------------------------------------------------------------------------
+
+
+def trap(rho=1.0):
+    """SAM stands still at 0 where f' = L max(rho - |x|, 0): two identical clients."""
+    task = {"kind": "ramps", "sigma": 0.0, "left": [0.0] * 2}
+    task |= {"knots": [[-rho, 0.0]] * 2, "widths": [[rho, rho]] * 2, "slopes": [[1.0, -1.0]] * 2}
+    algorithm = {"name": "DFedSAM", "eta": 0.002, "K": 5, "rho": rho, "Q": 1}
+    half = [[0.5, 0.5], [0.5, 0.5]]
+    return Instance("dfedsam.theorem_4_5", "printed", "by hand", algorithm, task, half, [0.0, 0.0], 10**9)
+
+
+def test_the_trap_of_sam_by_hand_tends_to_the_ratio_that_is_known(tmp_path):
+    from dfltheory.analysis.falsify.instance import write
+
+    found = replay(write(tmp_path / "trap.json", trap(), {}))
+    assert found.violated
+    # 2 K^2 L^2 rho^2 eta/(2 D (2 K - 1)) -> L^2 rho^2 K/(2 K - 1) as eta -> 0; here eta K L = 0.01
+    assert found.ratio == pytest.approx(9 / 5, rel=0.12)
+    assert found.certificate.core["still"]
+
+
+def test_a_core_that_does_not_confirm_is_no_hit(monkeypatch, tmp_path):
+    from dfltheory.analysis.falsify.instance import write
+
+    path = write(tmp_path / "trap.json", trap(), {})
+    wrong = dataclasses.replace(trap(), x0=[-3.0, -3.0])  # at the minimum: nothing is violated there
+    other = write(tmp_path / "wrong.json", wrong, {})
+    assert replay(path).violated
+    assert not replay(other).violated
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [("no json", "not a JSON"), ("{}", "holds no counterexample"), ('{"instance": 3}', "holds no")],
+)
+def test_damaged_files_get_one_line(tmp_path, text, words):
+    path = tmp_path / "bad.json"
+    path.write_text(text)
+    with pytest.raises(DFLTheoryError, match=words):
+        replay(path)
+
+
+def test_lemmas_and_wrong_budgets_are_refused():
+    with pytest.raises(DFLTheoryError, match="inside a proof"):
+        falsify("dfedsam.lemma_D1")
+    with pytest.raises(DFLTheoryError, match="seconds"):
+        falsify("dfedsam.theorem_4_5", seconds=0)
+
+
+def test_a_finding_is_json(tmp_path):
+    from dfltheory.analysis.falsify.instance import write
+    from dfltheory.files import json_text
+
+    document = json.loads(json_text(replay(write(tmp_path / "trap.json", trap(), {})).to_dict()))
+    assert {"ratio", "instance", "evaluations", "core", "exact", "conditions"} <= set(document)
