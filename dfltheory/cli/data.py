@@ -1,0 +1,202 @@
+"""``dfltheory data``: fetch and verify the official image files, show how they divide over clients."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from dfltheory.cli.output import emit
+
+if TYPE_CHECKING:
+    from dfltheory.tasks.images import ImageSet
+    from dfltheory.tasks.partition import Partition
+
+app = typer.Typer(name="data", no_args_is_help=True, add_completion=False, rich_markup_mode="markdown")
+
+Root = Annotated[
+    str | None,
+    typer.Option(
+        "--data-root",
+        help="Folder of the official files. Default: $DFLTHEORY_DATA_ROOT, else the platform's cache folder.",
+    ),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="One JSON document on stdout and nothing else.")]
+
+
+@app.callback()
+def data() -> None:
+    """Real image sets: digits (bundled), mnist, fashion_mnist, cifar10, cifar100, tiny_imagenet.
+
+    Examples:
+
+        dfltheory data fetch cifar10 --data-root images
+
+        dfltheory data verify
+
+        dfltheory data show digits --m 10 --partition dirichlet --alpha 0.3 --plot labels.pdf
+    """
+
+
+@app.command()
+def fetch(
+    name: Annotated[str, typer.Argument(help="mnist, fashion_mnist, cifar10, cifar100 or tiny_imagenet.")],
+    data_root: Root = None,
+    json: AsJson = False,
+) -> None:
+    """Download the official files of a set, check their MD5, and put them in place.
+
+    Files that are right already are left alone; a broken download is tried again and leaves nothing behind.
+
+    Example:
+
+        dfltheory data fetch mnist --data-root images
+    """
+    import sys
+
+    from dfltheory.tasks import download
+
+    folder = download.fetch(
+        name, data_root, progress=sys.stderr.isatty(), report=lambda line: typer.echo(line, err=True)
+    )
+    emit({"name": name, "folder": str(folder)}, f"{name} is ready in {folder}", json)
+
+
+@app.command()
+def verify(
+    name: Annotated[str | None, typer.Argument(help="One set. Default: every set that is there.")] = None,
+    data_root: Root = None,
+    json: AsJson = False,
+) -> None:
+    """Compare files with the official MD5 checksums. Exit status 1 when one is missing or wrong.
+
+    Without a name, sets of which no file is there are told and do not count as failures.
+
+    Examples:
+
+        dfltheory data verify cifar10
+
+        dfltheory data verify --json
+    """
+    from dfltheory.tasks import files
+
+    sets, failed, lines = {}, False, []
+    for one in [name] if name else sorted(files.SETS):
+        states = files.verify(one, data_root)
+        absent = all(state.state == "missing" for state in states)
+        wrong = [state for state in states if state.state != "ok"]
+        status = "absent" if absent else "wrong" if wrong else "ok"
+        failed = failed or status == "wrong" or (status == "absent" and name is not None)
+        sets[one] = {
+            "status": status,
+            "files": [{"path": str(s.path), "state": s.state, "detail": s.detail} for s in states],
+        }
+        lines.append(f"{one:<14} {status}")
+        lines += [f"    {state.detail}" for state in wrong if not absent]
+    root = files.data_root(data_root)
+    emit(
+        {"data_root": str(root), "ok": not failed, "sets": sets},
+        "\n".join([f"data root {root}", *lines]),
+        json,
+    )
+    if failed:
+        raise typer.Exit(1)
+
+
+@app.command()
+def show(
+    name: Annotated[str, typer.Argument(help="digits, mnist, fashion_mnist, cifar10, ...")],
+    m: Annotated[int, typer.Option("--m", help="Number of clients.")] = 10,
+    partition: Annotated[
+        str, typer.Option(help="iid, dirichlet, dirichlet_by_class or shards (few classes each).")
+    ] = "iid",
+    alpha: Annotated[float, typer.Option(help="Dirichlet concentration; small is heterogeneous.")] = 0.3,
+    classes_per_client: Annotated[int, typer.Option(help="Labels of a client, for shards.")] = 2,
+    minimum: Annotated[int, typer.Option(help="Fewest examples that a client may have.")] = 1,
+    seed: Annotated[int, typer.Option(help="Seed of the division.")] = 0,
+    plot: Annotated[
+        Path | None, typer.Option(help="Draw the labels by client into this file (png, pdf, svg).")
+    ] = None,
+    data_root: Root = None,
+    json: AsJson = False,
+) -> None:
+    """Divide a set over clients and print who holds which labels.
+
+    Examples:
+
+        dfltheory data show digits --m 10 --partition dirichlet --alpha 0.3 --plot labels.png
+
+        dfltheory data show cifar10 --m 100 --partition shards --classes-per-client 2 --json
+    """
+    from dfltheory.tasks import images
+    from dfltheory.tasks.partition import split
+
+    loaded = images.load(name, data_root)
+    parts = split(
+        loaded.train_y,
+        m,
+        partition,  # type: ignore[arg-type]
+        alpha=alpha,
+        classes_per_client=classes_per_client,
+        minimum=minimum,
+        seed=seed,
+        test_labels=loaded.test_y,
+    )
+    document: dict[str, Any] = {
+        "name": name,
+        "shape": list(loaded.shape),
+        "labels": list(loaded.labels),
+        "partition": partition,
+        "seed": seed,
+        "statistics": parts.statistics(),
+        "counts": parts.counts.tolist(),
+        "test_counts": parts.test_counts.tolist(),
+    }
+    if plot is not None:
+        _draw(parts, loaded, plot)
+        document["plot"] = str(plot)
+    emit(document, lambda: _table(parts, loaded), json)
+
+
+def _draw(parts: Partition, loaded: ImageSet, file: Path) -> None:
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot as plt
+
+    from dfltheory.errors import InputError
+    from dfltheory.files import replacing
+    from dfltheory.tasks.pictures import label_picture
+
+    figure = label_picture(parts, labels=loaded.labels).figure
+    if file.suffix.lstrip(".").lower() not in figure.canvas.get_supported_filetypes():
+        raise InputError(f"--plot {file}: pictures end in .png, .pdf or .svg")
+    with replacing(file) as temporary:
+        plt.savefig(temporary)
+    plt.close("all")
+
+
+def _table(parts: Partition, loaded: ImageSet) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    channels, height, width = loaded.shape
+    console = Console()
+    console.print(
+        f"{loaded.name}: {len(loaded.train_y)} training and {len(loaded.test_y)} test images, "
+        f"{channels} x {height} x {width}, {loaded.classes} labels",
+        highlight=False,
+    )
+    few = loaded.classes <= 10
+    names = loaded.labels if few else ["labels"]
+    table = Table("client", "training", "test", *names, box=None)
+    for i, (row, test) in enumerate(zip(parts.counts, parts.test_counts, strict=True)):
+        cells = row if few else [(row > 0).sum()]
+        table.add_row(str(i), str(row.sum()), str(test.sum()), *(str(c) for c in cells))
+    console.print(table)
+    for key, value in parts.statistics().items():
+        console.print(f"{key.replace('_', ' ')}: {value:.6g}", highlight=False)
+
+
+__all__ = ["app"]

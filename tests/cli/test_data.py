@@ -1,0 +1,109 @@
+"""dfltheory data fetch | verify | show: documents, exit statuses, pictures, clear refusals."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+
+import pytest
+import typer
+
+from dfltheory.cli.data import app
+from dfltheory.errors import DFLTheoryError
+from dfltheory.tasks import files
+from tests.tasks import official
+
+
+def call(*arguments: str) -> int:
+    """The exit status, as the command line's frame understands it."""
+    try:
+        status = app(args=list(arguments), standalone_mode=False)
+    except typer.Exit as stop:
+        return stop.exit_code
+    return status if isinstance(status, int) else 0
+
+
+def document(capsys, *arguments: str) -> tuple[int, dict]:
+    status = call(*arguments, "--json")
+    return status, json.loads(capsys.readouterr().out)
+
+
+@pytest.fixture
+def root(tmp_path, monkeypatch):
+    sums, _ = official.mnist_folder(tmp_path)
+    monkeypatch.setitem(files.SETS, "mnist", dataclasses.replace(files.SETS["mnist"], files=sums))
+    return tmp_path
+
+
+def test_show_tells_who_holds_what(capsys, tmp_path):
+    picture = tmp_path / "labels.png"
+    options = ["--m", "6", "--partition", "dirichlet", "--alpha", "0.3", "--plot", str(picture)]
+    status, found = document(capsys, "show", "digits", *options)
+    assert status == 0
+    assert sum(map(sum, found["counts"])) == 1442
+    assert sum(map(sum, found["test_counts"])) == 355
+    assert len(found["counts"]) == found["statistics"]["clients"] == 6
+    assert picture.read_bytes()[:4] == b"\x89PNG"
+    status, again = document(capsys, "show", "digits", *options)
+    assert again["counts"] == found["counts"]
+    assert call("show", "digits", "--m", "3") == 0
+    text = capsys.readouterr().out
+    assert "1442 training and 355 test images" in text
+    assert "label distance" in text
+
+
+def test_show_pictures_must_be_pictures(tmp_path):
+    with pytest.raises(DFLTheoryError, match="png"):
+        call("show", "digits", "--plot", str(tmp_path / "x.docx"))
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["show", "digit"], "did you mean digits"),
+        (["show", "digits", "--m", "2000"], "cannot give 2000 clients"),
+        (["show", "digits", "--partition", "shard"], "did you mean shards"),
+        (["show", "digits", "--m", "2", "--partition", "shards"], "cannot hold all 10"),
+        (["show", "cifar10", "--data-root", "/nonexistent-data-root"], "dfltheory data fetch cifar10"),
+        (["fetch", "digits"], "no image set"),
+        (["verify", "cifar"], "did you mean cifar10"),
+    ],
+)
+def test_bad_input_gets_one_clear_line(arguments, words):
+    with pytest.raises(DFLTheoryError, match=words) as caught:
+        call(*arguments)
+    assert "\n" not in str(caught.value)
+
+
+def test_verify_passes_and_fails(capsys, root):
+    status, found = document(capsys, "verify", "--data-root", str(root))
+    assert (status, found["ok"]) == (0, True)
+    assert found["sets"]["mnist"]["status"] == "ok"
+    assert found["sets"]["cifar10"]["status"] == "absent"
+    assert document(capsys, "verify", "cifar10", "--data-root", str(root))[0] == 1
+    assert document(capsys, "verify", "mnist", "--data-root", str(root))[0] == 0
+    (root / "MNIST/raw/t10k-labels-idx1-ubyte.gz").write_bytes(b"half")
+    status, found = document(capsys, "verify", "--data-root", str(root))
+    assert (status, found["ok"], found["sets"]["mnist"]["status"]) == (1, False, "wrong")
+    assert call("verify", "--data-root", str(root)) == 1
+    assert "4 bytes" in capsys.readouterr().out.replace("\n", " ")
+
+
+def test_fetch_of_what_is_there_needs_no_network(capsys, root):
+    status, found = document(capsys, "fetch", "mnist", "--data-root", str(root))
+    assert status == 0
+    assert found["folder"] == str(root / "MNIST/raw")
+
+
+def test_help_teaches(capsys):
+    for command in ("fetch", "verify", "show"):
+        assert call(command, "--help") == 0
+        assert f"dfltheory data {command}" in capsys.readouterr().out
+
+
+@pytest.mark.data
+def test_the_official_files_verify(capsys, data_root):
+    status, found = document(capsys, "verify", "--data-root", str(data_root))
+    assert status == 0
+    assert {found["sets"][s]["status"] for s in ("mnist", "fashion_mnist", "cifar10")} == {"ok"}
