@@ -1,7 +1,7 @@
 """Orders of magnitude: what a bound becomes under a schedule as T grows, and which terms another one covers.
 
-A bound under its schedule is expanded into monomials ``c T^a K^b (1 - lam)^d ...``. A monomial is *covered* by
-others if it is at most a constant times their sum wherever T, K, m >= 1, all gaps are at most 1 and the
+A bound under its schedule is expanded into monomials ``c T^a K^b (1 - lam)^d ...``. A monomial is *covered*
+by others if it is at most a constant times their sum wherever T, K, m >= 1, all gaps are at most 1 and the
 conditions hold: by convexity a linear program in the exponents.
 """
 
@@ -127,7 +127,8 @@ GAPS = {name: sp.Symbol(f"1 - {name}", positive=True) for name, entry in GLOSSAR
 
 
 def _gapped(expr: Expr) -> Expr:
-    """1 - lam and its like as atoms; roots of sums of non-negative terms as sums of roots (of equal order)."""
+    """1 - lam and its like as atoms; roots of sums of non-negative terms as sums of roots (of equal
+    order)."""
     expr = expr.replace(
         lambda e: e.is_Add and len(e.free_symbols) == 1 and _is_share(next(iter(e.free_symbols)).name),
         _gap_of,
@@ -233,7 +234,8 @@ def leading(
 def scheduled_region(
     theorem: Theorem, schedule: Mapping[str, Expr] | None = None
 ) -> list[dict[str, Fraction]]:
-    """Each condition ``left <= right`` between monomials as exponents of right/left: what is at least a constant."""
+    """Each condition ``left <= right`` between monomials as exponents of right/left: what is at least a
+    constant."""
     rows = []
     for c in theorem.conditions:
         left = monomials(scheduled(theorem, theorem.expand(c.left), schedule))
@@ -247,7 +249,8 @@ def scheduled_region(
 
 
 def covered(one: Monomial, by: Sequence[Monomial], region: Sequence[Mapping[str, Fraction]] = ()) -> bool:
-    """Is ``one`` at most a constant times the sum of ``by`` for large T, K, m, small gaps, and in ``region``?"""
+    """Is ``one`` at most a constant times the sum of ``by`` for large T, K, m, small gaps, and in
+    ``region``?"""
     if not by:
         return False
     rows = [*region, *RELATIONS]
@@ -266,11 +269,22 @@ def covered(one: Monomial, by: Sequence[Monomial], region: Sequence[Mapping[str,
 
 
 def _direction(atom: str) -> int:
-    """+1 for what is at least 1, -1 for what is at most 1 (shares and their gaps), 0 for anything positive."""
+    """+1 for what is at least 1, -1 for what is at most 1 (shares and their gaps), 0 for anything
+    positive."""
     if atom in LARGE:
         return 1
     return -1 if _is_share(atom) or atom.startswith(("1 - ", "lam**")) else 0
 
 
-__all__ = ["LARGE", "Condition", "Monomial", "covered", "expand_in_t", "keeps", "leading", "monomials", "scheduled",
-           "scheduled_region"]  # fmt: skip
+__all__ = [
+    "LARGE",
+    "Condition",
+    "Monomial",
+    "covered",
+    "expand_in_t",
+    "keeps",
+    "leading",
+    "monomials",
+    "scheduled",
+    "scheduled_region",
+]

@@ -86,7 +86,8 @@ class Solve:
 
 @dataclass(frozen=True)
 class Telescope:
-    """Sum a descent ``f^{t+1} - f^t <= -c G + r`` over T rounds and divide by c T; powers q^(2t) sum to at most
+    """Sum a descent ``f^{t+1} - f^t <= -c G + r`` over T rounds and divide by c T; powers q^(2t) sum to
+    at most
     1/(1 - q^2)."""
 
     name: str
@@ -110,7 +111,8 @@ Operation = Plus | Times | Replace | Solve | Telescope
 
 @dataclass(frozen=True)
 class Step:
-    """``claim`` is said to follow from ``start`` by ``operations`` wherever the conditions of ``under`` hold."""
+    """``claim`` is said to follow from ``start`` by ``operations`` wherever the conditions of ``under``
+    hold."""
 
     claim: str
     says: str
@@ -135,7 +137,8 @@ class Step:
 
 @dataclass(frozen=True)
 class Scalar:
-    """``left <= right`` for all values of the named quantities in their domains ``(low, high)``; whole numbers
+    """``left <= right`` for all values of the named quantities in their domains ``(low, high)``; whole
+    numbers
     where ``whole`` says so."""
 
     key: str
@@ -161,5 +164,17 @@ class Matrices:
 
 Inequality = Scalar | Matrices
 
-__all__ = ["Cited", "Inequality", "Matrices", "Operation", "Plus", "Replace", "Scalar", "Solve", "Step", "Telescope",
-           "Times", "cited"]  # fmt: skip
+__all__ = [
+    "Cited",
+    "Inequality",
+    "Matrices",
+    "Operation",
+    "Plus",
+    "Replace",
+    "Scalar",
+    "Solve",
+    "Step",
+    "Telescope",
+    "Times",
+    "cited",
+]

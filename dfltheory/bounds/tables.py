@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 def axis(text: str) -> tuple[str, np.ndarray]:
     """``T=10:1e6:60`` (geometric) or ``lam=0.5,0.9`` as a name and its values."""
     name, sign, values = text.partition("=")
+    points = np.empty(0)
     try:
         if ":" in values:
             low, high, count = values.split(":")

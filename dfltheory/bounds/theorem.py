@@ -211,7 +211,8 @@ class Theorem:
         return best_step(self, name, **values)
 
     def rate(self) -> tuple[Any, ...]:
-        """The leading monomials of the bound under its schedule (:class:`dfltheory.bounds.rates.Monomial`)."""
+        """The leading monomials of the bound under its schedule
+        (:class:`dfltheory.bounds.rates.Monomial`)."""
         from dfltheory.bounds.rates import leading
 
         return leading(self)

@@ -26,7 +26,8 @@ class Interval:
 
 @dataclass(frozen=True)
 class Regime:
-    """From ``low`` to ``high`` the term is the largest; its share of the bound runs from the one to the other."""
+    """From ``low`` to ``high`` the term is the largest; its share of the bound runs from the one to the
+    other."""
 
     low: float
     high: float

@@ -23,7 +23,8 @@ def audit(
     markdown: Annotated[bool, typer.Option("--markdown", help="Print the page of the docs.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
-    """Audit a theorem: units, limits, monotonicity, agreement, derivations, corollaries, conditions, inequalities.
+    """Audit a theorem: units, limits, monotonicity, agreement, derivations, corollaries, conditions,
+    inequalities.
 
     Exit status 1 when a finding is an error.
 

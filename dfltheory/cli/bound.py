@@ -46,12 +46,13 @@ def bound(
 
         dfltheory bound dfedsam.theorem_4_5 --latex
 
-        dfltheory bound dfedsam.theorem_4_5 --variant corrected --set L=1 K=5 T=1000 Q=1 m=16 eta=0.005 rho=0.01
-        lam=0.8 sigma_l=1 sigma_g=1 f0_gap=1
+        dfltheory bound dfedsam.theorem_4_5 --variant corrected --set L=1 K=5 T=1000 Q=1 m=16 eta=0.005
+        rho=0.01 lam=0.8 sigma_l=1 sigma_g=1 f0_gap=1
 
         dfltheory bound dfedsam.theorem_4_5 --plot T terms.png --set L=1 K=5 T=1000 ...
 
-        dfltheory bound dfedsam.theorem_4_5 --grid T=10:1e6:60 --grid lam=0.5,0.9,0.99 --out table.csv --set ...
+        dfltheory bound dfedsam.theorem_4_5 --grid T=10:1e6:60 --grid lam=0.5,0.9,0.99 --out table.csv
+        --set ...
     """
     from dfltheory import bounds
 

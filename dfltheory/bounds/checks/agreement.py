@@ -57,15 +57,15 @@ def twice_defined(theorem: Theorem) -> Iterator[Finding]:
             if key.startswith(f"{paper}.definition_") and theorem.key != key:
                 other = registry.get(key)
                 same_letter = other.lhs.latex == d.latex
-                if same_letter and theorem.variant in ("printed", "appendix") and theorem.kind == "theorem":
-                    if sp.simplify(theorem.expand(d.symbol) - other.bound) != 0:
-                        yield found(
-                            "agreement",
-                            "error",
-                            theorem,
-                            f"definition {d.symbol}",
-                            f"{d.latex} here is {d.expr}, but {key} is {other.bound}",
-                        )
+                whole = theorem.variant in ("printed", "appendix") and theorem.kind == "theorem"
+                if same_letter and whole and sp.simplify(theorem.expand(d.symbol) - other.bound) != 0:
+                    yield found(
+                        "agreement",
+                        "error",
+                        theorem,
+                        f"definition {d.symbol}",
+                        f"{d.latex} here is {d.expr}, but {key} is {other.bound}",
+                    )
 
 
 def _common(one: Theorem, other: Theorem) -> dict[str, np.ndarray]:
@@ -157,7 +157,8 @@ def against_corrected(printed: Theorem, corrected: Theorem) -> Iterator[Finding]
             "note",
             printed,
             f"against {corrected.variant}",
-            f"printed over {corrected.variant}: median {middle:.3g}, 90% between {low:.3g} and {high:.3g} at random "
+            f"printed over {corrected.variant}: median {middle:.3g}, 90% between {low:.3g} and "
+            f"{high:.3g} at random "
             "admissible points",
         )
 

@@ -1,4 +1,5 @@
-"""Conditions: can all hold together, is every denominator positive where they do, is the bound ever better than
+"""Conditions: can all hold together, is every denominator positive where they do, is the bound ever
+better than
 what is known without a proof?"""
 
 from __future__ import annotations
@@ -52,7 +53,8 @@ def denominators(theorem: Theorem, points: Points) -> Iterator[Finding]:
                     "error",
                     theorem,
                     f"term {name}",
-                    f"its denominator {power.base} is {value[i]:.3g} at {numbers(place)}, where all conditions hold",
+                    f"its denominator {power.base} is {value[i]:.3g} at {numbers(place)}, where all "
+                    f"conditions hold",
                     f"demand {power.base} > 0",
                     point=at(points, i),
                 )
@@ -88,7 +90,8 @@ def vacuous(theorem: Theorem, points: Points) -> Iterator[Finding]:
             "warning",
             theorem,
             "vacuous region",
-            f"no admissible point was found at which the bound says more than {words}: least ratio {best:.4g} at "
+            f"no admissible point was found at which the bound says more than {words}: least ratio "
+            f"{best:.4g} at "
             f"{numbers(place)}",
             point=place,
         )

@@ -95,7 +95,8 @@ def schedule_against_conditions(theorem: Theorem) -> Iterator[Finding]:
                 "error",
                 theorem,
                 f"condition {c.name}",
-                f"the schedule never meets it: {c.left} <= {c.right} fails at every T tried up to {_LARGEST:.0e}",
+                f"the schedule never meets it: {c.left} <= {c.right} fails at every T tried up to "
+                f"{_LARGEST:.0e}",
             )
         elif first[1] > 1:
             point = ", ".join(f"{n} = {v:.3g}" for n, v in first[0].items())
@@ -105,12 +106,14 @@ def schedule_against_conditions(theorem: Theorem) -> Iterator[Finding]:
                 "note",
                 theorem,
                 f"condition {c.name}",
-                f"the schedule meets it {formula or 'only for large T'}; at {point}: from T = {first[1]:.3g} on",
+                f"the schedule meets it {formula or 'only for large T'}; at {point}: from T = "
+                f"{first[1]:.3g} on",
             )
 
 
 def first_round(slack: Expr, strict: bool) -> tuple[dict[str, float], float] | None:
-    """A moderate point and the T from which ``slack`` stays >= 0 there; None where it never does, anywhere."""
+    """A moderate point and the T from which ``slack`` stays >= 0 there; None where it never does,
+    anywhere."""
     names = sorted({s.name for s in slack.free_symbols} - {"T"})
     horizon = np.geomspace(1, _LARGEST, 301)
     best: tuple[dict[str, float], float] | None = None

@@ -29,7 +29,8 @@ def check_steps(theorem: Theorem, steps: Sequence[Step] | None = None) -> Iterat
 
 
 def check_step(step: Step) -> Iterator[Finding]:
-    """One step: its operations must be allowed and give at most what is claimed, at random admissible points."""
+    """One step: its operations must be allowed and give at most what is claimed, at random admissible
+    points."""
     theorem = step.theorem
     derived, demands = step.derived()
     claimed = theorem.bound
@@ -49,7 +50,8 @@ def check_step(step: Step) -> Iterator[Finding]:
                 "error",
                 theorem,
                 step.says,
-                f"the step {what}, which is {value[i]:.3g} at {numbers(_of(quantity, points, i))}: it needs a condition "
+                f"the step {what}, which is {value[i]:.3g} at {numbers(_of(quantity, points, i))}: it "
+                f"needs a condition "
                 "that is not stated",
                 f"demand {quantity} > 0",
                 point=at(points, i),

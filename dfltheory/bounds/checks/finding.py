@@ -13,7 +13,8 @@ ORDER: tuple[Severity, ...] = ("error", "warning", "note")
 
 @dataclass(frozen=True)
 class Finding:
-    """``error``: the statement cannot be right as displayed, or does not follow; ``warning``: it promises less
+    """``error``: the statement cannot be right as displayed, or does not follow; ``warning``: it
+    promises less
     than it could, or hides something; ``note``: a fact about it."""
 
     check: str

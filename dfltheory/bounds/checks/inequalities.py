@@ -11,6 +11,7 @@ from dfltheory.bounds import derivations
 from dfltheory.bounds.checks.finding import Finding, found
 from dfltheory.bounds.steps import Inequality, Matrices, Scalar
 from dfltheory.bounds.theorem import Theorem
+from dfltheory.bounds.units import Expr
 
 _TOLERANCE = 1e-9
 _SAMPLES = 20000
@@ -96,7 +97,8 @@ def _refute_matrices(inequality: Matrices) -> str | None:
 
 
 def _mixing(rng: np.random.Generator) -> np.ndarray:
-    """A symmetric doubly stochastic primitive matrix: a mixture of symmetrized permutations and the identity."""
+    """A symmetric doubly stochastic primitive matrix: a mixture of symmetrized permutations and the
+    identity."""
     m = int(rng.integers(2, 6))
     W = rng.uniform(0.1, 0.5) * np.eye(m) + 0.05 * np.full((m, m), 1 / m)
     for _ in range(m):
@@ -106,12 +108,14 @@ def _mixing(rng: np.random.Generator) -> np.ndarray:
 
 
 def proved(inequality: Scalar) -> bool:
-    """Proved where right - left is, after shifting every domain to [0, inf), a sum of non-negative monomials, or
+    """Proved where right - left is, after shifting every domain to [0, inf), a sum of non-negative
+    monomials, or
     a square."""
     difference = sp.factor(sp.expand(inequality.right - inequality.left))
     if difference.is_nonnegative:
         return True
-    shift = {s: s + inequality.domain[s.name][0] for s in difference.free_symbols}
+    symbols: set[Expr] = difference.free_symbols
+    shift = {s: s + inequality.domain[s.name][0] for s in symbols}
     over, under = sp.fraction(sp.together(difference.xreplace(shift)))
     if not (over.is_polynomial() and under.is_polynomial()):
         return False

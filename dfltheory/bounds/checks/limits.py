@@ -20,7 +20,8 @@ CAUSES: dict[str, tuple[dict[str, float], str]] = {
     "optimization": ({"f0_gap": 0.0}, "at an optimal start"),
     "initialization": ({"x0_sq": 0.0, "x0_spread": 0.0}, "from a common start at 0"),
 }
-"""A term's name (before " of ") -> values at which its cause is absent. An upper bound may keep the term there, but
+"""A term's name (before " of ") -> values at which its cause is absent. An upper bound may keep the
+term there, but
 then it is loose in a way that its name denies."""
 
 
@@ -83,7 +84,8 @@ def _many_gossip_steps(theorem: Theorem, points: dict[str, np.ndarray]) -> Itera
             "warning",
             theorem,
             "bound",
-            f"Q -> infinity and lam = 0 are both exact averaging, but the bounds differ by a factor {ratio[i]:.4g}",
+            f"Q -> infinity and lam = 0 are both exact averaging, but the bounds differ by a factor "
+            f"{ratio[i]:.4g}",
             point=at(points, i),
         )
 

@@ -14,14 +14,36 @@ from dfltheory.bounds.theorem import Theorem
 from dfltheory.bounds.units import Expr
 from dfltheory.errors import InputError
 
-WORSE_UP = ("L", "sigma_l", "sigma_g", "beta", "B", "S2", "f0_gap", "x0_sq", "x0_spread", "rho", "rho0", "lam", "C",
-            "q", "L_u", "L_v", "L_vu", "chi", "sigma_u", "sigma_v", "delta_u")  # fmt: skip
+WORSE_UP = (
+    "L",
+    "sigma_l",
+    "sigma_g",
+    "beta",
+    "B",
+    "S2",
+    "f0_gap",
+    "x0_sq",
+    "x0_spread",
+    "rho",
+    "rho0",
+    "lam",
+    "C",
+    "q",
+    "L_u",
+    "L_v",
+    "L_vu",
+    "chi",
+    "sigma_u",
+    "sigma_v",
+    "delta_u",
+)
 WORSE_DOWN = ("T", "delta", "Q")
 _OPERATIONS = 120
 
 
 def check_monotone(theorem: Theorem) -> Iterator[Finding]:
-    """The bound in each constant over the admissible region: proved where possible, else sampled and said so."""
+    """The bound in each constant over the admissible region: proved where possible, else sampled and
+    said so."""
     if theorem.kind != "theorem":
         return
     try:
@@ -32,8 +54,14 @@ def check_monotone(theorem: Theorem) -> Iterator[Finding]:
     value = np.broadcast_to(theorem.evaluate(where="ignore", **points), size)
     if (value < 0).any():
         i = int(np.argmin(value))
-        yield found("monotone", "error", theorem, "bound", f"it is negative, {value[i]:.4g}, at {numbers(at(points, i))}",
-                    point=at(points, i))  # fmt: skip
+        yield found(
+            "monotone",
+            "error",
+            theorem,
+            "bound",
+            f"it is negative, {value[i]:.4g}, at {numbers(at(points, i))}",
+            point=at(points, i),
+        )
     proofs, samples = [], []
     for name in theorem.needs:
         if name not in (*WORSE_UP, *WORSE_DOWN):
@@ -52,7 +80,8 @@ def check_monotone(theorem: Theorem) -> Iterator[Finding]:
         "note",
         theorem,
         "bound",
-        f"monotone as it should be in: {', '.join(proofs) or 'none'} (proved); {', '.join(samples) or 'none'} (sampled)",
+        f"monotone as it should be in: {', '.join(proofs) or 'none'} (proved); "
+        f"{', '.join(samples) or 'none'} (sampled)",
     )
 
 
@@ -63,7 +92,8 @@ def monotone(term: Expr, name: str, up: bool) -> bool:
 
 
 def _direction(expr: Expr, symbol: sp.Symbol) -> int | None:
-    """+1, -1 or 0 for a non-negative expression that is increasing, decreasing or constant; None: not known."""
+    """+1, -1 or 0 for a non-negative expression that is increasing, decreasing or constant; None: not
+    known."""
     if symbol not in expr.free_symbols:
         return 0
     if expr == symbol:

@@ -1,4 +1,5 @@
-"""Units: every term scales as the left-hand side does, sums agree inside, conditions compare like with like."""
+"""Units: every term scales as the left-hand side does, sums agree inside, conditions compare like with
+like."""
 
 from __future__ import annotations
 

@@ -1,0 +1,55 @@
+"""W5: a bound on a grid of 10^6 points against SymPy's ``subs``; and what imports cost."""
+
+from __future__ import annotations
+
+import statistics
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+from dfltheory import bounds
+
+POINT = {"L": 1, "K": 5, "Q": 2, "m": 16, "eta": 0.004, "rho": 0.01, "sigma_l": 1, "sigma_g": 1, "f0_gap": 1}
+SIDE = 1000
+
+
+def grid() -> dict[str, np.ndarray | float]:
+    """10^6 points: T by lam."""
+    return {**POINT, "T": np.floor(np.geomspace(10, 1e6, SIDE))[:, None], "lam": np.linspace(0, 0.8, SIDE)}
+
+
+@pytest.mark.parametrize("variant", ["printed", "corrected"])
+def test_grid(benchmark, variant):
+    theorem = bounds.get("dfedsam.theorem_4_5", variant)
+    values = grid()
+    theorem.evaluate(**values)
+    result = benchmark(theorem.evaluate, **values)
+    assert result.shape == (SIDE, SIDE)
+
+
+def test_grid_against_subs(benchmark):
+    """The ratio: seconds for each point by ``subs`` over seconds for each point on the grid."""
+    theorem = bounds.get("dfedsam.theorem_4_5", "corrected")
+    values = grid()
+    theorem.evaluate(**values)
+    benchmark.pedantic(theorem.evaluate, kwargs=values, rounds=5)
+    fast = benchmark.stats["median"] / SIDE**2
+    rng = np.random.default_rng(0)
+    slow = []
+    for _ in range(30):
+        point = {**POINT, "T": int(rng.integers(10, 10**6)), "lam": float(rng.uniform(0, 0.8))}
+        start = time.perf_counter()
+        value = float(theorem.bound.subs({symbol: point[name] for name, symbol in theorem.symbols.items()}))
+        slow.append(time.perf_counter() - start)
+        assert value == pytest.approx(theorem.evaluate(**point), rel=1e-12)
+    ratio = statistics.median(slow) / fast
+    benchmark.extra_info["times_faster_than_subs"] = round(ratio)
+    assert ratio > 1000
+
+
+@pytest.mark.parametrize("module", ["dfltheory", "dfltheory.bounds"])
+def test_import(benchmark, module):
+    benchmark.pedantic(lambda: subprocess.run([sys.executable, "-c", f"import {module}"], check=True), rounds=5)
