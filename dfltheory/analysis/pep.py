@@ -1,0 +1,167 @@
+r"""An outside oracle: worst cases of DFedAvg on small networks by semidefinite programming (PEPit).
+
+For m smooth clients, an exact W, K local steps and T rounds without noise, the largest E||grad f(xbar^t)||^2
+over *all* such problems is a semidefinite program (Drori and Teboulle 2014; Taylor et al. 2017).
+Needs the extra: ``pip install 'dfltheory[pep]'``.
+
+The clients obey the interpolation inequalities of smooth (convex) functions exactly. Two assumptions are
+posed at the measured points xbar^t alone, so that the value is an upper bound on the true worst case:
+heterogeneity at most sigma_g, and f* <= f(xbar^t) - ||grad f(xbar^t)||^2/(2L). For one client it is exact.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from dfltheory.errors import DFLTheoryError, InputError
+
+if TYPE_CHECKING:
+    from dfltheory.bounds.theorem import Theorem
+
+
+class MissingExtraError(DFLTheoryError):
+    """An optional part of the installation is not there."""
+
+
+@dataclass(frozen=True)
+class WorstCase:
+    """``value``: the largest left-hand side; with the step sizes and constants that it belongs to.
+
+    ``accurate`` is False where the solver says that it did not reach its tolerance.
+    """
+
+    value: float
+    m: int
+    K: int
+    T: int
+    eta: float
+    L: float
+    f0_gap: float
+    sigma_g: float
+    aggregate: str
+    Q: int = 1
+    accurate: bool = True
+
+    def beside(self, theorem: Theorem, lam: float) -> dict[str, Any]:
+        """The theorem's bound at the same numbers, and worst case / bound; nan where a condition fails."""
+        numbers = {n: getattr(self, n) for n in ("m", "K", "T", "eta", "L", "f0_gap", "sigma_g", "Q")}
+        values = numbers | {"lam": lam, "rho": 0.0, "sigma_l": 0.0, "x0_spread": 0.0}
+        bound = float(np.asarray(theorem.evaluate(where="nan", **values)))
+        return {"theorem": str(theorem), "worst": self.value, "bound": bound, "ratio": self.value / bound}
+
+
+def worst_case(
+    W: Any,
+    eta: float,
+    K: int = 1,
+    T: int = 1,
+    *,
+    Q: int = 1,
+    L: float = 1.0,
+    f0_gap: float = 1.0,
+    sigma_g: float = 0.0,
+    convex: bool = False,
+    aggregate: Literal["min", "mean"] = "mean",
+    first: int = 0,
+) -> WorstCase:
+    """The worst case of DFedAvg (Q gossip steps) over all L-smooth (convex) clients, from a common start.
+
+    Parameters
+    ----------
+    W : (m, m) mixing matrix; ``np.eye(1)`` gives gradient descent
+    f0_gap : f(x^0) - f*;  ``sigma_g`` : root mean square of grad f_i - grad f at the measured points
+    aggregate, first : min or mean of ||grad f(xbar^t)||^2 over t = first..first + T - 1
+
+    Raises
+    ------
+    MissingExtraError without PEPit; InputError for values out of range or an unsolved program.
+    """
+    W = np.asarray(W, dtype=float)
+    if W.ndim != 2 or W.shape[0] != W.shape[1] or not np.isfinite(W).all():
+        raise InputError(f"W has shape {W.shape}: give a finite (m, m) matrix")
+    for name, value, low in (("K", K, 1), ("T", T, 1), ("Q", Q, 1), ("first", first, 0)):
+        if isinstance(value, bool) or not isinstance(value, int) or value < low:
+            raise InputError(f"{name} = {value!r} must be an integer >= {low}")
+    if not (eta > 0 and L > 0 and f0_gap >= 0 and sigma_g >= 0):
+        raise InputError("eta and L must be > 0, f0_gap and sigma_g >= 0")
+    if aggregate not in ("min", "mean"):
+        raise InputError(f"aggregate = {aggregate!r} must be min or mean")
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        value = _solve(np.linalg.matrix_power(W, Q), eta, K, T, L, f0_gap, sigma_g, convex, aggregate, first)
+    accurate = not any("inaccurate" in str(one.message) for one in told)
+    return WorstCase(value, len(W), K, T, eta, L, f0_gap, sigma_g, aggregate, Q, accurate)
+
+
+def _solve(
+    W: Any,
+    eta: float,
+    K: int,
+    T: int,
+    L: float,
+    f0_gap: float,
+    sigma_g: float,
+    convex: bool,
+    aggregate: str,
+    first: int,
+) -> float:
+    PEP, Expression, Smooth, SmoothConvex = _pepit()
+    problem = PEP()
+    m = len(W)
+    clients = [problem.declare_function(SmoothConvex if convex else Smooth, L=L) for _ in range(m)]
+    start = problem.set_initial_point()
+    x = [start for _ in range(m)]
+    f_star = Expression()
+    measured = []
+    for t in range(first + T):
+        mean = sum(x[1:], x[0]) / m
+        slopes, values = zip(*(f.oracle(mean) for f in clients), strict=True)
+        slope, value = sum(slopes[1:], slopes[0]) / m, sum(values[1:], values[0]) / m
+        problem.add_constraint(f_star <= value - slope**2 / (2 * L))
+        if m > 1:
+            gaps = [(g - slope) ** 2 for g in slopes]
+            problem.add_constraint(sum(gaps[1:], gaps[0]) / m <= sigma_g**2)
+        if t == 0:
+            problem.set_initial_condition(value - f_star <= f0_gap)
+        if t >= first:
+            measured.append(slope**2)
+        z = []
+        for f, y in zip(clients, x, strict=True):
+            for _ in range(K):
+                y = y - eta * f.gradient(y)
+            z.append(y)
+        x = [_combination(row, z) for row in W]
+    if aggregate == "min":
+        for one in measured:
+            problem.set_performance_metric(one)
+    else:
+        problem.set_performance_metric(sum(measured[1:], measured[0]) / len(measured))
+    value = problem.solve(wrapper="cvxpy", solver="CLARABEL", verbose=0)
+    if value is None or not np.isfinite(value):
+        raise InputError("the semidefinite program was not solved: take fewer rounds, steps or clients")
+    return float(value)
+
+
+def _combination(weights: Any, points: list[Any]) -> Any:
+    total = float(weights[0]) * points[0]
+    for w, point in zip(weights[1:], points[1:], strict=True):
+        total = total + float(w) * point
+    return total
+
+
+def _pepit() -> tuple[Any, Any, Any, Any]:
+    try:
+        from PEPit import PEP, Expression
+        from PEPit.functions import SmoothConvexFunction, SmoothFunction
+    except ImportError as missing:
+        raise MissingExtraError(
+            "worst cases need PEPit, which is not installed: pip install 'dfltheory[pep]'"
+        ) from missing
+    return PEP, Expression, SmoothFunction, SmoothConvexFunction
+
+
+__all__ = ["MissingExtraError", "WorstCase", "worst_case"]
