@@ -241,7 +241,8 @@ def _obstacle(run: History, thm: Theorem, values: dict[str, Any]) -> str | None:
     network = _network_obstacle(run, thm)
     if network is not None:
         return network
-    if any(COMMON_START in words for words in thm.assumptions) and float(np.max(run.x0_spread)) > 0:
+    apart = float(np.max(run.x0_spread)) > 1e-10 * float(np.max(run.x0_sq))  # more than rounding in float32
+    if apart and any(COMMON_START in words for words in thm.assumptions):
         return f"it assumes that {COMMON_START}, and mean ||x_i - xbar||^2 = {np.max(run.x0_spread):.3g} here"
     missing = [n for n in sorted(thm.needs) if n not in values or not np.all(np.isfinite(values[n]))]
     if missing:

@@ -11,6 +11,15 @@ from typing import Annotated
 
 import typer
 
+from dfltheory.cli.audit import audit
+from dfltheory.cli.bound import SETTINGS as BOUND_SETTINGS
+from dfltheory.cli.bound import bound
+from dfltheory.cli.data import app as data
+from dfltheory.cli.falsify import falsify
+from dfltheory.cli.sweep import sweep
+from dfltheory.cli.topology import app as topology
+from dfltheory.cli.train import SETTINGS as TRAIN_SETTINGS
+from dfltheory.cli.train import train
 from dfltheory.cli.validate import validate
 from dfltheory.errors import DFLTheoryError
 
@@ -44,7 +53,14 @@ def root(
     """
 
 
+app.add_typer(topology)
+app.command(context_settings=BOUND_SETTINGS)(bound)
+app.command()(audit)
+app.command(context_settings=TRAIN_SETTINGS)(train)
 app.command()(validate)
+app.command()(falsify)
+app.command()(sweep)
+app.add_typer(data)
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -55,7 +71,7 @@ def main(arguments: list[str] | None = None) -> None:
 def run(arguments: list[str] | None = None) -> int:
     """Run one command and return its exit status."""
     try:
-        status = app(args=arguments, standalone_mode=False)
+        status = app(args=arguments, prog_name="dfltheory", standalone_mode=False)
     except typer.Exit as stop:
         return stop.exit_code
     except typer.Abort:

@@ -133,7 +133,8 @@ class PilotedTask(Supervised):
             from dfltheory.tasks import estimate
 
             self._asked = True  # before: the estimators ask for what is known already
-            self._constants = estimate.along(self, estimate.pilot(self)).constants()
+            with torch.enable_grad():  # the training loop asks where gradients are off
+                self._constants = estimate.along(self, estimate.pilot(self)).constants()
         return self._constants
 
     def with_constants(self, constants: ProblemConstants) -> Supervised:

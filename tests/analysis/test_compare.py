@@ -158,6 +158,8 @@ def test_the_network_must_be_the_theorems():
     apart = verdict(ring, "corrected", x0=np.eye(4, 2))
     assert "start at the same model" in apart.reason
     assert verdict(ring, "corrected_init", x0=np.eye(4, 2)).kind != "not applicable"
+    rounding = verdict(ring, "corrected", x0=np.ones((4, 2)) + 1e-7 * np.eye(4, 2))
+    assert rounding.kind != "not applicable"
 
 
 def test_o_statements_are_not_compared():

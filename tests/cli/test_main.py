@@ -58,9 +58,9 @@ def test_version_and_help(capsys):
         assert command in said.out
 
 
-@pytest.mark.parametrize("command", ["validate", "topology", "bound", "train"])
+@pytest.mark.parametrize("command", ["validate", "topology show", "bound", "train", "sweep"])
 def test_every_help_teaches_with_an_example(capsys, command):
-    code, said = status_of(capsys, command, "--help")
+    code, said = status_of(capsys, *command.split(), "--help")
     assert code == 0
     assert f"dfltheory {command} " in said.out
     assert "--json" in said.out

@@ -1,0 +1,188 @@
+"""``dfltheory train``: run one algorithm on one task over one network, and tell what was measured."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from dfltheory.cli.output import assignments, emit
+
+if TYPE_CHECKING:
+    from dfltheory.training.history import History
+
+SETTINGS = {"allow_extra_args": True, "ignore_unknown_options": False}
+
+
+def train(
+    context: typer.Context,
+    algorithm: Annotated[
+        str, typer.Option(help="dfedsam, dpsgd, dfedadmm, ...: the paper's name.")
+    ] = "dfedsam",
+    task: Annotated[
+        str, typer.Option(help="quadratic, digits, mnist, cifar10, ...: the problem.")
+    ] = "digits",
+    topology: Annotated[
+        str, typer.Option(help="ring, torus, exponential, ... (`dfltheory topology --list`).")
+    ] = "ring",
+    weights: Annotated[
+        str | None, typer.Option(help="Weight rule. Default: metropolis, or column_stochastic.")
+    ] = None,
+    m: Annotated[int, typer.Option("--m", help="Clients.")] = 10,
+    rounds: Annotated[int, typer.Option(help="Communication rounds.")] = 20,
+    seeds: Annotated[int, typer.Option(help="Independent runs, side by side.")] = 1,
+    seed: Annotated[int, typer.Option(help="Root of all chance.")] = 0,
+    eta: Annotated[float | None, typer.Option("--eta", help="Step size. Default: 0.1.")] = None,
+    k: Annotated[int | None, typer.Option("--K", help="Local steps a round. Default: 5.")] = None,
+    rho: Annotated[float | None, typer.Option("--rho", help="SAM radius.")] = None,
+    q: Annotated[int | None, typer.Option("--Q", help="Gossip steps a round.")] = None,
+    alpha: Annotated[float | None, typer.Option("--alpha", help="Momentum.")] = None,
+    lam: Annotated[float | None, typer.Option("--lam", help="Penalty of DFedADMM.")] = None,
+    set_: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set", metavar="NAME=VALUE...", help="Any hyperparameter, as decay=0.998 weight_decay=5e-4."
+        ),
+    ] = None,
+    model: Annotated[
+        str | None, typer.Option(help="softmax, mlp, mnist_2nn, cifar_cnn, vgg11, resnet18.")
+    ] = None,
+    partition: Annotated[
+        str | None, typer.Option(help="How images are divided: iid, dirichlet, shards.")
+    ] = None,
+    batch: Annotated[int | None, typer.Option(help="Examples in a minibatch.")] = None,
+    option: Annotated[
+        list[str] | None,
+        typer.Option("--task-option", help="NAME=VALUE of the task, as alpha=0.3; repeatable."),
+    ] = None,
+    data_root: Annotated[Path | None, typer.Option(help="Folder of the official image files.")] = None,
+    evaluate_every: Annotated[
+        int | None, typer.Option(help="Measure every so many rounds. Default: 20 times.")
+    ] = None,
+    out: Annotated[Path | None, typer.Option(help="Folder for history, table and configuration.")] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="One JSON document on stdout and nothing else.")
+    ] = False,
+) -> None:
+    """Train, and print loss, gradient norm, consensus error and accuracy over the rounds.
+
+    Letters that the algorithm does not have are refused; those that are not given take its defaults.
+
+    Examples:
+
+        dfltheory train --task digits --algorithm dfedsam --topology ring --m 16 --rounds 50 --rho 0.05
+
+        dfltheory train --task quadratic --algorithm dfedadmm --lam 0.1 --task-option zeta=1.0 --seeds 8
+
+        dfltheory train --task cifar10 --model cifar_cnn --topology ring --m 10 --rounds 10 --data-root DIR
+    """
+    letters = {"eta": eta, "K": k, "rho": rho, "Q": q, "alpha": alpha, "lam": lam}
+    given = {name: value for name, value in letters.items() if value is not None}
+    given |= assignments([*(set_ or []), *context.args])
+    options = {"model": model, "partition": partition, "batch": batch, "data_root": data_root}
+    asked = (
+        {"m": m} | {name: value for name, value in options.items() if value is not None} | assignments(option)
+    )
+
+    from dfltheory import tasks
+    from dfltheory.training.loop import train as run
+
+    problem = tasks.get(task, **asked)
+    method = make_algorithm(algorithm, given)
+    network = make_network(topology, m, weights) if method.needs_topology else None
+    every = evaluate_every if evaluate_every is not None else max(1, rounds // 20)
+    history = run(
+        method,
+        problem,
+        network,
+        rounds=rounds,
+        seeds=seeds,
+        seed=seed,
+        evaluate_every=every,
+        progress=False if as_json else None,
+    )
+    document = describe(history, task, topology if method.needs_topology else None) | {"out": out}
+    if out is not None:
+        save(history, document, out)
+    emit(document, lambda: print_history(history, document), as_json)
+    if history.diverged_at is not None:
+        raise typer.Exit(1)
+
+
+def make_algorithm(name: str, given: dict[str, Any]) -> Any:
+    """The algorithm with these letters; eta and K have defaults here so that a first command is short."""
+    from dataclasses import fields
+
+    from dfltheory import algorithms
+    from dfltheory.errors import UnknownNameError
+
+    cls = algorithms.get(name)
+    known = {f.name for f in fields(cls)}
+    for letter in given:
+        if letter not in known:
+            raise UnknownNameError(f"hyperparameter of {cls.__name__}", letter, known)
+    first = {"eta": 0.1, "eta_u": 0.1, "eta_v": 0.1, "K": 5, "K_u": 5, "K_v": 1, "lam": 0.1}
+    return cls(**({name: value for name, value in first.items() if name in known} | given))
+
+
+def make_network(topology: str, m: int, weights: str | None) -> Any:
+    """The topology's matrix by the weight rule."""
+    from dfltheory import graphs
+
+    graph = graphs.topology(topology, m)
+    return graphs.weights(graph, weights or ("column_stochastic" if graph.is_directed() else "metropolis"))
+
+
+def describe(history: History, task: str, topology: str | None) -> dict[str, Any]:
+    """What was run and where it ended, as plain values; measures are means over seeds."""
+    from dataclasses import asdict
+
+    measures = {name: array.mean(axis=0) for name, array in history.measures().items()}
+    return {
+        "algorithm": {"name": type(history.algorithm).__name__} | asdict(history.algorithm),
+        "task": task,
+        "topology": topology,
+        "m": history.m,
+        "rounds": history.rounds,
+        "seeds": history.seeds,
+        "seed": history.seed,
+        "rounds_measured": history.rounds_measured,
+        "measures": measures,
+        "diverged_at": history.diverged_at,
+        "seconds": history.seconds,
+    }
+
+
+def save(history: History, document: dict[str, Any], out: Path) -> None:
+    """history.safetensors, history.parquet (tidy) and run.json, each atomically."""
+    from dfltheory.files import replacing, write_json
+
+    history.save(out / "history.safetensors")
+    with replacing(out / "history.parquet") as temporary:
+        history.to_frame().to_parquet(temporary, index=False)
+    write_json(out / "run.json", document)
+
+
+def print_history(history: History, document: dict[str, Any]) -> None:
+    """A table of at most 21 measured rounds."""
+    from rich.console import Console
+    from rich.table import Table
+
+    names = {"loss": "loss f(xbar)", "grad_norm_sq": "||grad f(xbar)||^2", "consensus": "consensus error"}
+    names |= {"accuracy": "accuracy of xbar", "client_accuracy": "accuracy of clients"}
+    shown = [name for name in names if name in document["measures"]]
+    table = Table(title=f"{history.algorithm}\non {history.task}, {history.m} clients", title_justify="left")
+    table.add_column("round", justify="right")
+    for name in shown:
+        table.add_column(names[name], justify="right")
+    count = len(history.rounds_measured)
+    for i in sorted({round(j * (count - 1) / min(20, max(count - 1, 1))) for j in range(min(21, count))}):
+        cells = (document["measures"][name][i] for name in shown)
+        table.add_row(str(history.rounds_measured[i]), *(f"{cell:.4g}" for cell in cells))
+    Console(highlight=False).print(table)
+    if history.seeds > 1:
+        print(f"means over {history.seeds} seeds")
+    if history.diverged_at is not None:
+        print(f"diverged by round {history.diverged_at}: take a smaller step size (--eta)")
+    print(f"{history.seconds:.1f} s" + (f"; written to {document['out']}" if document["out"] else ""))

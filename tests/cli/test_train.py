@@ -1,0 +1,83 @@
+"""``dfltheory train``: what it runs is what was asked for, and wrong words are one line."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import dfltheory as dfl
+from dfltheory.cli import run
+from dfltheory.training.history import History
+
+QUADRATIC = ["train", "--task", "quadratic", "--m", "4", "--rounds", "10", "--eta", "0.05", "--K", "2"]
+
+
+def said(capsys, *arguments):
+    status = run([*QUADRATIC, *arguments])
+    return status, capsys.readouterr()
+
+
+def test_it_is_the_librarys_run(capsys, tmp_path):
+    status, out = said(capsys, "--rho", "0.1", "--Q", "2", "--seeds", "3", "--json", "--out", str(tmp_path))
+    document = json.loads(out.out)
+    assert status == 0
+    task = dfl.tasks.get("quadratic", m=4)
+    W = dfl.graphs.metropolis(dfl.graphs.ring(4))
+    direct = dfl.train(dfl.algorithms.DFedSAM(eta=0.05, K=2, rho=0.1, Q=2), task, W, rounds=10, seeds=3)
+    np.testing.assert_allclose(document["measures"]["loss"], direct.loss.mean(0), rtol=1e-14)
+    assert document["algorithm"] == {
+        "name": "DFedSAM", "eta": 0.05, "K": 2, "rho": 0.1, "Q": 2, "decay": 1.0, "weight_decay": 0.0,
+    }  # fmt: skip
+    loaded = History.load(tmp_path / "history.safetensors")
+    np.testing.assert_array_equal(loaded.grad_norm_sq, direct.grad_norm_sq)
+    frame = pd.read_parquet(tmp_path / "history.parquet")
+    assert set(frame["measure"]) >= {"loss", "grad_norm_sq", "consensus"}
+    assert json.loads((tmp_path / "run.json").read_text())["rounds"] == 10
+
+
+def test_the_table_is_for_people(capsys):
+    status, out = said(capsys, "--algorithm", "dpsgd", "--set", "order=adapt-then-combine")
+    assert status == 2  # DPSGD has no K
+    assert "did you mean" in out.err or "known:" in out.err
+    status = run(["train", "--task", "digits", "--m", "4", "--rounds", "2", "--partition", "dirichlet"])
+    out = capsys.readouterr().out
+    assert status == 0
+    for word in ("round", "accuracy", "consensus error", "DFedSAM"):
+        assert word in out
+
+
+def test_several_values_after_one_set(capsys):
+    status, out = said(capsys, "--json", "--set", "rho=0.2", "decay=0.5")
+    assert status == 0
+    assert json.loads(out.out)["algorithm"]["decay"] == 0.5
+
+
+def test_divergence_is_said_and_is_status_1(capsys):
+    status, out = said(capsys, "--eta", "1e6", "--rounds", "100")
+    assert status == 1
+    assert "diverged by round" in out.out
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        (["--K", "0"], "K = 0"),
+        (["--rho", "-1"], "rho = -1.0"),
+        (["--algorithm", "dfedsan"], "did you mean dfedsam"),
+        (["--topology", "rnig"], "did you mean ring"),
+        (["--task", "quadratik"], "did you mean quadratic"),
+        (["--task-option", "zetta=1"], "did you mean zeta"),
+        (["--set", "etta=1"], "did you mean eta"),
+        (["--rounds", "-3"], "rounds = -3"),
+        (["--m", "0"], "0"),
+        (["--task", "mnist", "--data-root", "no/such/folder"], "no/such/folder"),
+        (["--weights", "metropolsi"], "did you mean metropolis"),
+    ],
+)
+def test_wrong_input_is_one_line(capsys, wrong, words):
+    status, out = said(capsys, *wrong)
+    assert status == 2
+    assert out.out == ""
+    assert len(out.err.strip().splitlines()) == 1
+    assert words in out.err

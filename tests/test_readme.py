@@ -1,0 +1,58 @@
+"""What the README says can be done, can be done."""
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+import dfltheory as dfl
+from dfltheory.cli import run
+
+README = (Path(__file__).parent.parent / "README.md").read_text()
+
+
+def blocks(language):
+    found = re.findall(r"^```(\w*)\n(.*?)^```", README, flags=re.DOTALL | re.MULTILINE)
+    return [text for name, text in found if name == language]
+
+
+def test_the_python_example_runs_and_is_about_ten_lines(capsys):
+    (code,) = blocks("python")
+    assert sum(bool(line.strip()) for line in code.splitlines()) <= 10
+    names = {}
+    exec(compile(code, "README.md", "exec"), names)
+    assert names["verdict"].kind == "holds"
+    assert "dfedsam.theorem_4_5 [printed]: holds" in capsys.readouterr().out
+
+
+LINES = [line for block in blocks("") for line in block.splitlines()]
+COMMANDS = [line.split("#")[0] for line in LINES if line.startswith("dfltheory ")]
+
+
+@pytest.mark.parametrize("line", COMMANDS)
+def test_every_command_line_works(line, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert run(shlex.split(line)[1:]) == 0, capsys.readouterr().err
+    capsys.readouterr()
+
+
+def test_the_example_commands_were_found():
+    assert len(COMMANDS) >= 4
+
+
+def test_every_algorithm_and_theorem_is_in_the_table():
+    from dfltheory.algorithms import ALGORITHMS
+
+    missing = [cls.__name__ for cls in ALGORITHMS.values() if f"`{cls.__name__}`" not in README]
+    known = dfl.bounds.keys()
+    keys = [k for k in known if re.search(r"\.(theorem|corollary)_", k)]
+    missing += [key for key in keys if f"`{key}`" not in README]
+    assert missing == []
+
+
+def test_links_and_pictures_exist():
+    targets = re.findall(r"\]\(([^)#]+)\)", README)
+    assert targets
+    for target in targets:
+        assert (Path(__file__).parent.parent / target).exists(), target
