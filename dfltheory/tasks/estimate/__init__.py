@@ -6,8 +6,10 @@
 >>> task = task.with_constants(found.constants())   # marked ``estimate``
 """
 
+from dfltheory.tasks.estimate.blocks import blocks
 from dfltheory.tasks.estimate.constants import Estimate, Estimates, along, pilot
 from dfltheory.tasks.estimate.hessian import hessian_product
+from dfltheory.tasks.estimate.landscape import Landscape, landscape
 from dfltheory.tasks.estimate.spectrum import (
     Density,
     Extremes,
@@ -23,12 +25,15 @@ __all__ = [
     "Estimate",
     "Estimates",
     "Extremes",
+    "Landscape",
     "along",
+    "blocks",
     "extremes",
     "hessian_density",
     "hessian_extremes",
     "hessian_product",
     "lanczos",
+    "landscape",
     "largest_hessian_eigenvalue",
     "pilot",
 ]

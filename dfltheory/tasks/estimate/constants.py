@@ -67,7 +67,7 @@ class Estimates(Mapping[str, Estimate]):
     def constants(self) -> ProblemConstants:
         """The values as a task's constants, marked ``estimate``; what the task knew by proof is kept."""
         values = self._known.known()
-        standing: dict[str, Standing] = {name: self._known.standing_of(name) for name in values}
+        standing: dict[str, Standing] = dict(self._known.standing)
         for name, estimate in self.items():
             if name in ProblemConstants.__dataclass_fields__ and name not in values:
                 values[name], standing[name] = estimate.value, "estimate"

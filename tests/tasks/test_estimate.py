@@ -1,0 +1,319 @@
+"""Estimates against tasks whose constants are known, and against dense linear algebra."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from dfltheory import models, tasks
+from dfltheory.errors import InputError
+from dfltheory.tasks import FiniteSupport, Quadratic, Supervised, estimate
+from dfltheory.tasks.regressions import regression
+
+
+def small_network(sizes=(7, 7, 7), batch=3, **options) -> Supervised:
+    torch.manual_seed(0)
+    g = torch.Generator().manual_seed(1)
+    clients = [(torch.randn(n, 4, generator=g).double(), torch.randint(3, (n,), generator=g)) for n in sizes]
+    module = nn.Sequential(nn.Linear(4, 5), nn.Tanh(), nn.Linear(5, 3)).double()
+    return Supervised(module, clients, batch, **options)
+
+
+def dense_hessian(task: Supervised, x: torch.Tensor, client: int | None) -> torch.Tensor:
+    """By autograd of the loss written down plainly, one client after the other."""
+
+    def loss(z: torch.Tensor) -> torch.Tensor:
+        W1, b1, W2, b2 = z[:20].view(5, 4), z[20:25], z[25:40].view(3, 5), z[40:]
+        total = 0.0
+        for i in range(task.m) if client is None else [client]:
+            first, n = int(task.offsets[i]), int(task.sizes[i])
+            X, y = task.X[first : first + n], task.y[first : first + n]
+            out = torch.tanh(X @ W1.T + b1) @ W2.T + b2
+            total = total + nn.functional.cross_entropy(out, y) / (task.m if client is None else 1)
+        return total + task.weight_decay / 2 * z @ z
+
+    return torch.autograd.functional.hessian(loss, x)
+
+
+@pytest.mark.parametrize("client", [None, 0, 2])
+@pytest.mark.parametrize("sizes", [(7, 7, 7), (3, 8, 5)])
+def test_hessian_products_of_a_network(client, sizes, monkeypatch):
+    task = small_network(sizes, weight_decay=0.1)
+    x = task.start(torch.Generator())
+    H = dense_hessian(task, x, client)
+    v = torch.randn(task.d, generator=torch.Generator().manual_seed(2), dtype=torch.float64)
+    for piece in (1000, 2):  # in one piece with its graph kept, and in many
+        monkeypatch.setattr("dfltheory.tasks.estimate.hessian._PIECE", piece)
+        torch.testing.assert_close(estimate.hessian_product(task, x, client)(v), H @ v, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("client", [None, 1])
+def test_extremes_of_a_network_against_a_dense_solver(client):
+    task = small_network()
+    x = task.start(torch.Generator())
+    values = torch.linalg.eigvalsh(dense_hessian(task, x, client))
+    found = estimate.hessian_extremes(task, x, client, steps=43)
+    assert (found.low, found.high) == pytest.approx((float(values[0]), float(values[-1])), rel=1e-8)
+    few = estimate.hessian_extremes(task, x, client, steps=25)
+    assert few.high <= values[-1] + 1e-12
+    assert few.norm_bracket[0] - 1e-12 <= float(values.abs().max()) <= few.norm_bracket[1]
+    if client is None:
+        assert estimate.largest_hessian_eigenvalue(task, x, steps=43) == pytest.approx(
+            float(values[-1]), rel=1e-8
+        )
+
+
+@pytest.mark.parametrize("kind", ["common", "random"])
+def test_hessian_products_of_synthetic_tasks(kind):
+    task = tasks.quadratic(m=3, d=5, hessians=kind, seed=1)
+    v = torch.randn(5, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    H = task.hessian(torch.zeros(3, 5, dtype=torch.float64))
+    x = torch.ones(5, dtype=torch.float64)
+    torch.testing.assert_close(estimate.hessian_product(task, x, 1)(v), H[1] @ v)
+    torch.testing.assert_close(estimate.hessian_product(task, x)(v), H.mean(0) @ v)
+    curved = regression("welsch", m=2, d=4, n=5)
+    y = torch.ones(4, dtype=torch.float64)
+    v = torch.randn(4, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    torch.testing.assert_close(estimate.hessian_product(curved, y)(v), curved.global_hessian(y) @ v)
+
+
+def test_lanczos_brackets_hold_as_often_as_they_say():
+    """Symmetric matrices with a crowded upper end, few steps: the stated 95 percent must hold."""
+    rng = np.random.default_rng(0)
+    missed = 0
+    for trial in range(200):
+        values = torch.tensor(np.sort(rng.beta(2, 0.7, 300)) - 0.3)
+        found = estimate.extremes(lambda v, a=values: a * v, 300, values, steps=12, seed=trial)
+        assert found.low >= values[0] - 1e-12
+        assert found.high <= values[-1] + 1e-12
+        missed += not (values[-1] <= found.high + found.slack and values[0] >= found.low - found.slack)
+    assert missed <= 10 + 9  # 5 percent, and three standard deviations
+
+
+def test_lanczos_ends_where_its_space_ends():
+    values = torch.tensor([1.0, 1.0, 2.0, 2.0, 5.0], dtype=torch.float64)
+    found = estimate.lanczos(lambda v: values * v, torch.ones(5, dtype=torch.float64), 30)
+    assert found.exact
+    np.testing.assert_allclose(found.values, [1, 2, 5], rtol=1e-12)
+    np.testing.assert_allclose(found.weights, [0.4, 0.4, 0.2], rtol=1e-12)
+    zero = estimate.extremes(torch.zeros_like, 4, values)
+    assert (zero.low, zero.high, zero.slack) == (0.0, 0.0, 0.0)
+
+
+def test_density_integrates_to_one_and_finds_the_masses():
+    h = torch.cat([torch.full((70,), 1.0), torch.full((30,), 4.0)]).double()
+    task = Quadratic.diagonal(h.unsqueeze(0), torch.zeros(2, 100))
+    found = estimate.hessian_density(task, torch.zeros(100, dtype=torch.float64), steps=10, starts=20)
+    whole = np.trapezoid(found.density, found.grid)
+    low = np.trapezoid(np.where(found.grid < 2.5, found.density, 0), found.grid)
+    assert whole == pytest.approx(1, abs=1e-3)
+    assert low == pytest.approx(0.7, abs=0.05)
+    np.testing.assert_allclose(found.top, [4, 1], rtol=1e-10)
+
+
+# -- constants ----------------------------------------------------------------------------------------
+
+UNIFORM = {
+    "quadratic": lambda: tasks.quadratic(m=5, d=6, L=2.0, zeta=0.8, sigma=0.3, seed=1),
+    "diagonal": lambda: tasks.quadratic(m=4, d=50, sigma=0.3, hessians="diagonal", seed=2),
+    "finite noise": lambda: Quadratic(
+        torch.eye(3).double(), torch.randn(4, 3).double(), FiniteSupport.random(0.5, 4, 3)
+    ),
+    "no noise": lambda: tasks.quadratic(m=3, d=4, sigma=0.0, seed=3),
+}
+
+
+@pytest.mark.parametrize("name", UNIFORM)
+def test_constants_that_are_the_same_everywhere_are_bracketed(name):
+    task = UNIFORM[name]()
+    found = estimate.along(task, estimate.pilot(task, steps=10, keep=4), draws=100)
+    for constant in ("L", "sigma_l", "sigma_g", "beta"):
+        exact = getattr(task.constants, constant)
+        e = found[constant]
+        assert e.low * (1 - 1e-9) <= exact <= e.high * (1 + 1e-9), constant
+        assert e.low <= e.value <= e.high
+        assert e.sampled
+        assert e.not_sampled
+    assert found["f0_gap"].low == pytest.approx(found["f0_gap"].high)
+
+
+SUPREMA = {
+    "sinusoidal": lambda: tasks.sinusoidal(m=4, d=3, seed=1),
+    "clipped": lambda: tasks.clipped(m=4, d=3, seed=1),
+    "welsch": lambda: regression("welsch", m=3, d=3, n=5, seed=1),
+    "logistic": lambda: regression("logistic", m=3, d=3, n=5, lam=0.2, batch=2, seed=1),
+    "two_layer": lambda: tasks.two_layer(m=3, seed=1),
+    "random quadratic": lambda: tasks.quadratic(m=3, d=3, hessians="random", seed=1),
+}
+
+
+@pytest.mark.parametrize("name", SUPREMA)
+def test_low_ends_never_exceed_the_exact_suprema(name):
+    task = SUPREMA[name]()
+    found = estimate.along(task, estimate.pilot(task, steps=30, keep=4), draws=40)
+    for constant in ("L", "sigma_l", "sigma_g", "beta", "B"):
+        exact = getattr(task.constants, constant)
+        assert found[constant].low <= exact * (1 + 1e-9), constant
+    gap = found["f0_gap"]
+    assert gap.low <= gap.high == pytest.approx(gap.value)
+
+
+def test_estimates_come_near_where_the_suprema_are_attained():
+    task = tasks.sinusoidal(m=4, d=2, seed=1)
+    at = task.c  # client i's curvature peaks at its centre
+    assert estimate.along(task, at, curvature_points=4)["L"].value == pytest.approx(
+        task.constants.L, rel=1e-6
+    )
+    steep = task.c + math.pi / 2 / task.w
+    assert estimate.along(task, steep)["B"].value == pytest.approx(task.constants.B, rel=1e-9)
+
+
+def test_noise_interval_covers_as_often_as_it_says():
+    task = Quadratic(1.0, torch.zeros(1, 2), FiniteSupport.random(1.0, 3, 2, seed=5))
+    x = torch.zeros(1, 2, dtype=torch.float64)
+    covered = 0
+    for trial in range(200):
+        e = estimate.along(task, x, draws=30, seed=1000 * trial)["sigma_l"]
+        covered += e.low <= 1.0 <= e.high
+    assert covered >= 180  # 95 percent of 200 less three standard deviations
+
+
+def test_estimated_constants_are_marked_and_proved_ones_kept():
+    task = small_network()
+    found = estimate.along(task, estimate.pilot(task, steps=4, keep=2), draws=4)
+    known = found.constants()
+    assert found["L"].value == known.L
+    assert {known.standing_of(n) for n in ("L", "sigma_l", "sigma_g", "beta", "B")} == {"estimate"}
+    assert (known.f_star, known.standing_of("f_star")) == (0.0, "bound")
+    assert set(found.to_frame()["name"]) == set(found)
+    assert "sigma_l = " in str(found)
+    exact = tasks.quadratic(m=2, d=3)
+    kept = estimate.along(exact, torch.zeros(1, 3), draws=4).constants()
+    assert kept == exact.constants
+
+
+def test_exact_measures_at_points_are_exact():
+    task = small_network((3, 8, 5))
+    x = estimate.pilot(task, steps=3, keep=2)
+    found = estimate.along(task, x, draws=2)
+    g = torch.stack([task.gradient(p.expand(1, 3, -1))[0] for p in x])
+    gaps = (g - g.mean(1, keepdim=True)).norm(dim=-1)
+    assert found["sigma_g"].value == pytest.approx(float(gaps.square().mean(1).max().sqrt()))
+    assert found["beta"].value == pytest.approx(float(gaps.max()))
+    assert found["B"].value == pytest.approx(float(g.norm(dim=-1).max()))
+
+
+def test_digits_estimates_its_constants_when_asked():
+    task = tasks.digits(m=4)
+    known = task.constants
+    assert {known.standing_of(n) for n in ("L", "sigma_l", "sigma_g", "beta", "B")} == {"estimate"}
+    assert known.standing_of("f_star") == "bound"
+    assert known is task.constants
+    # softmax regression is (||X||^2 / 2n)-smooth: every estimate of L lies below that bound
+    tops = []
+    for i in range(4):
+        first, n = int(task.offsets[i]), int(task.sizes[i])
+        rows = task.X[first : first + n].flatten(1).double()
+        X = torch.cat([rows, torch.ones(n, 1, dtype=torch.float64)], 1)
+        tops.append(float(torch.linalg.matrix_norm(X, 2)) ** 2 / n / 2)
+    assert 0.1 * max(tops) < known.L <= max(tops) * (1 + 1e-5)
+    other = task.with_constants(tasks.quadratic(m=2, d=2).constants)
+    assert other.constants.standing == {}
+
+
+# -- two blocks ---------------------------------------------------------------------------------------
+
+
+def test_block_constants_of_a_quadratic_are_bracketed():
+    task = tasks.personal_quadratic(m=3, d_u=4, d_v=3, L_u=2.0, L_v=0.5, chi=0.4, sigma_u=0.3, sigma_v=0.1)
+    g = torch.Generator().manual_seed(0)
+    found = estimate.blocks(task, torch.randn(2, 3, 7, generator=g).double(), draws=100)
+    for constant in ("L_u", "L_v", "L_uv", "L_vu", "chi", "sigma_u", "sigma_v"):
+        e, exact = found[constant], getattr(task.constants, constant)
+        assert e.low * (1 - 1e-9) <= exact <= e.high * (1 + 1e-9), constant
+    assert found["delta_u"].high <= task.constants.delta_u
+    plain = tasks.personal_quadratic(m=3, chi=0.0, delta_u=0.7)
+    e = estimate.blocks(plain, torch.zeros(1, plain.d), draws=2)["delta_u"]
+    assert e.value == pytest.approx(0.7)
+
+
+def test_block_constants_of_coupled_problems_at_their_peaks():
+    task = tasks.coupled(m=3, p=2, L_u=2.0, L_v=1.0, chi=0.6, seed=1)
+    known = task.constants
+    peak = torch.full((1, task.d), math.pi / 2, dtype=torch.float64)
+    peak[:, task.d_u :] *= -1
+    found = estimate.blocks(task, torch.cat([peak, torch.zeros(1, task.d).double()]), draws=2)
+    for constant in ("L_u", "L_v", "L_uv", "chi"):
+        assert found[constant].value == pytest.approx(getattr(known, constant), rel=1e-9), constant
+    assert found["delta_u"].value <= known.delta_u
+
+
+def test_blocks_of_a_network_against_dense_blocks():
+    task = small_network()
+    x = task.start(torch.Generator())
+    found = estimate.blocks(task, x.unsqueeze(0), draws=4, steps=30)
+    u, v = slice(0, 25), slice(25, 43)
+    H = [dense_hessian(task, x, i) for i in range(3)]
+    for name, (a, b) in {"L_u": (u, u), "L_v": (v, v), "L_uv": (u, v), "L_vu": (v, u)}.items():
+        exact = max(float(torch.linalg.matrix_norm(h[a, b], 2)) for h in H)
+        assert found[name].value == pytest.approx(exact, rel=1e-6), name
+
+
+# -- landscape ------------------------------------------------------------------------------------------
+
+
+def test_landscape_of_a_quadratic_and_filter_norms_of_a_network():
+    task = tasks.quadratic(m=2, d=4)
+    found = estimate.landscape(task, task.x_star, radius=0.5, points=5)
+    assert found.loss[2, 2] == found.loss.min() == pytest.approx(task.f_star)
+    H = task.global_hessian(task.x_star)
+    step = found.along[4] * found.directions[0] + found.along[1] * found.directions[1]
+    assert found.loss[4, 1] == pytest.approx(task.f_star + float(step @ H @ step) / 2)
+    network = small_network()
+    x = network.start(torch.Generator())
+    v = estimate.landscape(network, x, points=3).directions
+    torch.testing.assert_close(
+        v[:, :20].view(2, 5, 4).norm(dim=-1), x[:20].view(5, 4).norm(dim=-1).expand(2, -1)
+    )
+    assert float(v[:, 20:25].abs().max()) == float(v[:, 40:].abs().max()) == 0
+    axes = found.plot()
+    assert axes.get_xlabel() == "first direction"
+
+
+@pytest.mark.slow
+def test_curvature_of_a_convolutional_network():
+    g = torch.Generator().manual_seed(0)
+    clients = [
+        (torch.randn(6, 3, 16, 16, generator=g), torch.randint(10, (6,), generator=g)) for _ in range(2)
+    ]
+    task = Supervised(models.cifar_cnn(size=16), clients, 3)
+    x = task.start(torch.Generator())
+    product = estimate.hessian_product(task, x)
+    v, w = torch.randn(2, task.d, generator=g)
+    assert float(w @ product(v)) == pytest.approx(float(v @ product(w)), rel=1e-2, abs=1e-3)
+    found = estimate.hessian_extremes(task, x, steps=8)
+    assert found.high > 0 > found.low
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda t: estimate.along(t, torch.zeros(3)), "shape"),
+        (lambda t: estimate.along(t, torch.full((1, 4), math.nan)), "not finite"),
+        (lambda t: estimate.along(t, torch.zeros(1, 4), draws=1), "2 draws"),
+        (lambda t: estimate.pilot(t, steps=2, keep=5), "keep"),
+        (lambda t: estimate.hessian_product(t, torch.zeros(4), 9), "client 9"),
+        (lambda t: estimate.hessian_product(t, torch.zeros(5)), "shape"),
+        (lambda t: estimate.hessian_extremes(t, torch.zeros(4), confidence=1.0), "confidence"),
+        (lambda t: estimate.hessian_extremes(t, torch.zeros(4), steps=0), "at least one step"),
+        (lambda t: estimate.blocks(t, torch.zeros(1, 4)), "shared and a personal"),
+        (lambda t: estimate.landscape(t, torch.zeros(4), points=4), "odd"),
+    ],
+)
+def test_bad_input_gets_one_clear_line(call, words):
+    with pytest.raises(InputError, match=words):
+        call(tasks.quadratic(m=2, d=4))

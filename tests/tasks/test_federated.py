@@ -1,0 +1,181 @@
+"""Image sets as tasks: who holds what, preprocessing, augmentation, options, names."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from dfltheory import models, tasks
+from dfltheory.errors import InputError, UnknownNameError
+from dfltheory.tasks import Supervised, federated, images
+from dfltheory.tasks.augment import CropAndFlip
+
+
+def generators(S: int, first: int = 0) -> list[torch.Generator]:
+    return [torch.Generator().manual_seed(first + s) for s in range(S)]
+
+
+def toy(n: int = 60, shape: tuple[int, int, int] = (3, 16, 16)) -> images.ImageSet:
+    rng = np.random.default_rng(0)
+    draw = lambda k: (rng.integers(0, 256, (k, *shape), dtype=np.uint8), np.arange(k) % 10)  # noqa: E731
+    return images.ImageSet("toy", *draw(n), *draw(n // 2), labels=tuple("0123456789"))
+
+
+def test_digits_over_clients():
+    task = tasks.digits(m=5, partition="dirichlet", alpha=0.3, batch=7, seed=3)
+    assert (task.m, task.d, task.name) == (5, 650, "digits")
+    assert sorted(task.sizes.tolist()) == [288, 288, 288, 289, 289]
+    batch = task.sample(generators(2))
+    assert batch.X.shape == (2, 5, 7, 1, 8, 8)
+    whole = images.load("digits")
+    parts = tasks.partition.split(whole.train_y, 5, "dirichlet", alpha=0.3, seed=3)
+    first = int(task.offsets[2])
+    own = parts.train[2]
+    torch.testing.assert_close(task.X[first : first + len(own)], whole.normalized(whole.train_x[own]))
+    assert task.y[first : first + len(own)].tolist() == whole.train_y[own].tolist()
+
+
+def test_digits_can_be_learned():
+    task = tasks.digits(m=4, partition="dirichlet", alpha=0.3)
+    x = torch.zeros(1, task.d)
+    assert float(task.accuracy(x)) < 0.2
+    for _ in range(100):
+        x = x - 0.1 * task.global_gradient(x)
+    assert float(task.accuracy(x)) > 0.9
+
+
+def test_own_tests_follow_the_clients_labels():
+    task = tasks.digits(m=5, partition="shards", classes_per_client=2, test="own")
+    x = torch.zeros(1, task.m, task.d)
+    for _ in range(60):
+        x = x - 0.1 * task.gradient(x)
+    alone = task.client_accuracy(x)
+    assert alone.shape == (1, 5)
+    assert float(alone.min()) > 0.9, "two labels are easy to tell apart"
+    assert float(task.accuracy(x[:, 0])) < 0.5, "another client's labels were never seen"
+
+
+def test_networks_are_seeded_and_leave_the_callers_chance_alone():
+    torch.manual_seed(5)
+    before = torch.get_rng_state()
+    a, b, c = (tasks.digits(m=2, model="mlp", seed=s).start(torch.Generator()) for s in (0, 0, 1))
+    assert torch.equal(before, torch.get_rng_state())
+    assert torch.equal(a, b)
+    assert not torch.equal(a, c)
+
+
+def test_any_module_and_any_loaded_set():
+    task = federated.image_task(toy(), m=3, model=models.mlp(3 * 256, (4,), 10), batch=4, personal="head")
+    assert task.shared == slice(0, 768 * 4 + 4)
+    assert task.gradient(task.start(torch.Generator()).expand(1, 3, -1)).shape == (1, 3, task.d)
+    assert federated.image_task(toy(), m=3).d == 769 * 10, "softmax regression unless told"
+
+
+def test_large_sets_stay_bytes_until_they_are_used(monkeypatch):
+    some = toy()
+    ready = federated.image_task(some, m=3, batch=5)
+    monkeypatch.setattr(federated, "_LARGE", 10)
+    late = federated.image_task(some, m=3, batch=5)
+    assert (ready.X.dtype, late.X.dtype) == (torch.float32, torch.uint8)
+    x = torch.randn(2, 3, late.d, generator=torch.Generator().manual_seed(0)) / 30
+    torch.testing.assert_close(ready.gradient(x), late.gradient(x), rtol=1e-4, atol=1e-5)
+    torch.testing.assert_close(
+        ready.gradient(x, ready.sample(generators(2))), late.gradient(x, late.sample(generators(2)))
+    )
+    assert torch.equal(ready.accuracy(x[:, 0]), late.accuracy(x[:, 0]))
+
+
+def test_fewer_examples_for_quick_experiments():
+    task = federated.image_task(toy(), m=3, examples=30, test_examples=10, seed=1)
+    assert int(task.sizes.sum()) == 30
+    for options in ({"examples": 61}, {"test_examples": 0}):
+        with pytest.raises(InputError, match="must lie between 1 and"):
+            federated.image_task(toy(), **options)
+
+
+def test_augmentation_crops_and_mirrors_each_image_by_itself():
+    S, m, B, C, H = 2, 2, 60, 3, 6
+    X = torch.rand(S, m, B, C, H, H, generator=torch.Generator().manual_seed(0)) + 1
+    fill = torch.tensor([-1.0, -2.0, -3.0])
+    Y = CropAndFlip(2, fill)(X, generators(S))
+    assert Y.shape == X.shape
+    padded = fill.view(C, 1, 1).expand(S, m, B, C, H + 4, H + 4).clone()
+    padded[..., 2:-2, 2:-2] = X
+    seen = set()
+    for s, i, b in np.ndindex(S, m, B):
+        for top, left, mirrored in np.ndindex(5, 5, 2):
+            crop = padded[s, i, b, :, top : top + H, left : left + H]
+            if torch.equal(Y[s, i, b], crop.flip(-1) if mirrored else crop):
+                seen.add((top, left, mirrored))
+                break
+        else:
+            pytest.fail(f"image {s, i, b} is no crop of itself")
+    assert len(seen) == 50, "every place and both orientations occur among 240 draws"
+    assert torch.equal(CropAndFlip(0, fill, flip=False)(X, generators(S)), X)
+
+
+def test_a_seed_augments_alone_as_among_others():
+    X = torch.rand(1, 2, 5, 1, 8, 8).expand(3, -1, -1, -1, -1, -1)
+    change = CropAndFlip(4, torch.zeros(1))
+    together = change(X, generators(3))
+    assert torch.equal(together[2], change(X[:1], generators(1, first=2))[0])
+    assert not torch.equal(together[1], together[2])
+
+
+def test_augmentation_touches_minibatches_only():
+    plain, augmented = (federated.image_task(toy(), m=3, batch=4, augment=a) for a in (False, True))
+    x = torch.randn(1, 3, plain.d, generator=torch.Generator().manual_seed(0)) / 30
+    assert torch.equal(plain.gradient(x), augmented.gradient(x))
+    assert not torch.equal(plain.sample(generators(1)).X, augmented.sample(generators(1)).X)
+
+
+def test_every_name_builds_and_teaches_its_options():
+    written_down = {
+        "quadratic",
+        "sinusoidal",
+        "clipped",
+        "regression",
+        "two_layer",
+        "personal_quadratic",
+        "coupled",
+    }
+    assert set(tasks.names()) == written_down | set(images.NAMES)
+    for name in written_down:
+        task = tasks.get(name, m=3, seed=1)
+        assert task.m == 3
+        assert task.constants.known()
+        assert task.gradient(torch.zeros(2, 3, task.d, dtype=task.dtype)).shape == (2, 3, task.d)
+    assert isinstance(tasks.get("digits", m=3, model="mlp"), Supervised)
+    with pytest.raises(UnknownNameError, match="did you mean partition"):
+        tasks.get("digits", partitions="iid")
+    with pytest.raises(UnknownNameError, match="did you mean cifar10"):
+        tasks.get("cifar")
+    with pytest.raises(UnknownNameError, match="test"):
+        tasks.get("digits", test="mine")
+
+
+@pytest.mark.data
+@pytest.mark.slow
+def test_cifar10_is_learned_far_above_chance_with_augmentation(data_root):
+    """The network, the bytes, the augmentation and the partition together, on the official files."""
+    task = tasks.get(
+        "cifar10", m=2, batch=64, partition="dirichlet", alpha=0.6, augment=True, data_root=data_root,
+        examples=6000, test_examples=2000,
+    )  # fmt: skip
+    x = task.start(torch.Generator()).expand(1, 2, -1)
+    for k in range(150):
+        x = x - 0.05 * task.gradient(x, task.sample(generators(1, first=k)))
+        x = x.mean(1, keepdim=True).expand(-1, 2, -1)
+    assert float(task.accuracy(x[:, 0])) > 0.22  # chance is 0.1
+
+
+@pytest.mark.data
+def test_mnist_with_a_hundred_clients(data_root):
+    task = tasks.get("mnist", m=100, batch=20, partition="shards", classes_per_client=2, data_root=data_root)
+    assert (task.m, task.d) == (100, 199_210)
+    x = task.start(torch.Generator()).expand(1, 100, -1)
+    for k in range(15):
+        x = x - 0.1 * task.gradient(x, task.sample(generators(1, first=k)))
+        x = x.mean(1, keepdim=True).expand(-1, 100, -1)
+    assert float(task.accuracy(x[:, 0])) > 0.6
