@@ -52,4 +52,6 @@ def test_grid_against_subs(benchmark):
 
 @pytest.mark.parametrize("module", ["dfltheory", "dfltheory.bounds"])
 def test_import(benchmark, module):
-    benchmark.pedantic(lambda: subprocess.run([sys.executable, "-c", f"import {module}"], check=True), rounds=5)
+    benchmark.pedantic(
+        lambda: subprocess.run([sys.executable, "-c", f"import {module}"], check=True), rounds=5
+    )

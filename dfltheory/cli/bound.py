@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from dfltheory.cli.output import assignments, emit
+from dfltheory.errors import InputError
 
 SETTINGS = {"allow_extra_args": True, "ignore_unknown_options": False}
 
@@ -58,7 +59,12 @@ def bound(
 
     if key is None:
         return _list(json)
-    values = assignments([*(set_ or []), *context.args])
+    given = [*(set_ or []), *context.args]
+    values = assignments(given)
+    if len(values) < len(given):
+        names = [item.partition("=")[0].strip() for item in given]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise InputError(f"{twice} is given {names.count(twice)} times; say it once")
     theorem = bounds.get(key, variant)
     if plot is not None:
         from dfltheory.bounds.pictures import plot_terms
@@ -83,9 +89,8 @@ def bound(
 def _list(as_json: bool) -> None:
     from dfltheory import bounds
 
-    rows = [
-        (key, list(bounds.variants(key)), bounds.get(key, bounds.variants(key)[0])) for key in bounds.keys()
-    ]
+    known = bounds.keys()
+    rows = [(key, list(bounds.variants(key)), bounds.get(key, bounds.variants(key)[0])) for key in known]
     document = {"theorems": [{"key": k, "variants": v, "kind": t.kind, "title": t.title} for k, v, t in rows]}
     emit(document, "\n".join(f"{k:32s} {t.kind:10s} {t.title} [{', '.join(v)}]" for k, v, t in rows), as_json)
 

@@ -87,3 +87,45 @@ def test_statements_without_conditions_or_schedule_in_the_text_have_none_in_the_
         name = (theorem.key, theorem.variant)
         assert bool(theorem.conditions) == (name in CONDITIONS), theorem
         assert bool(theorem.schedule) == (name in SCHEDULES), theorem
+
+
+@pytest.mark.parametrize("alpha", [0.0, 0.5, 0.99, 1 - 1e-9])
+@pytest.mark.parametrize("K", [1, 2, 7])
+def test_momentum_sums_do_not_cancel_near_one(alpha, K):
+    """Exact rational sums of the weights against the numbers that theorems use."""
+    from fractions import Fraction
+
+    from dfltheory.bounds.momentum import AT, AT_BEFORE, DBAR, SUM_C2
+
+    a = Fraction(alpha)
+    weights = [sum(a**j for j in range(K - s + 1)) for s in range(1, K + 1)]
+    before = [sum(a**j for j in range(K - s)) for s in range(1, K)]
+
+    def total(steps):
+        return sum((sum((a**j for j in range(n)), Fraction(0)) for n in range(1, steps + 1)), Fraction(0))
+
+    exact = (
+        total(K),
+        sum(before, Fraction(0)),
+        sum(w * w for w in weights),
+        sum(w * total(s) for s, w in enumerate(weights)) / total(K),
+    )
+    for definition, value in zip((AT, AT_BEFORE, SUM_C2, DBAR), exact, strict=True):
+        found = definition.numeric(np.float64(alpha), np.float64(K))
+        assert float(found) == pytest.approx(float(value), rel=1e-13), definition.symbol
+
+
+@pytest.mark.parametrize("K", [1, 2, 5])
+@pytest.mark.parametrize("ratio", [1e-12, 0.25, 1.0, 1.5])
+def test_dual_weights_do_not_cancel_and_cover_every_ratio(K, ratio):
+    from fractions import Fraction
+
+    from dfltheory.bounds.dfedadmm import GAMMA, THETA, P
+
+    r = Fraction(ratio)
+    gamma = 1 - (1 - r) ** K
+    exact = (gamma, (1 - gamma) / gamma, 1 - (1 - r) ** (K - 1))
+    for definition, value in zip((GAMMA, THETA, P), exact, strict=True):
+        with np.errstate(all="ignore"):
+            found = definition.numeric(np.float64(ratio), np.float64(1.0), np.float64(K))
+        assert float(found) == pytest.approx(float(value), rel=1e-13, abs=0), definition.symbol

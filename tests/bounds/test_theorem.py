@@ -43,6 +43,17 @@ def test_rounds_that_the_left_side_runs_over():
     assert (corrected.aggregate, corrected.rounds(10), corrected.start) == ("mean", range(10), 0)
 
 
+def test_every_theorem_says_over_which_rounds_it_speaks():
+    from_one = {"dfedsam.theorem_4_5", "dfedsam.corollary_4_6", "dfedsam.corollary_4_8", "dfedmdc.theorem_1",
+                "dfedmdc.theorem_2"}  # fmt: skip
+    for theorem in bounds.statements():
+        if theorem.kind in ("theorem", "corollary"):
+            late = theorem.key in from_one and not theorem.variant.startswith("corrected")
+            assert theorem.lhs.rounds(10) == (range(1, 11) if late else range(10)), theorem
+            assert theorem.lhs.start == (1 if late else 0), theorem
+            assert theorem.lhs.aggregate == ("min" if late and theorem.key.startswith("dfedsam") else "mean")
+
+
 def test_unknown_names_tell_the_nearest():
     with pytest.raises(UnknownNameError, match=r"did you mean dfedsam\.theorem_4_5"):
         bounds.get("dfedsam.theorem_45")

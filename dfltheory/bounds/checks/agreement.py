@@ -120,7 +120,8 @@ def _term(printed: Theorem, derived: Theorem, name: str, points: dict[str, np.nd
     if not len(ratio) or np.allclose(ratio, 1, rtol=_TOLERANCE):
         return None
     if np.allclose(ratio, ratio[0], rtol=_TOLERANCE):
-        return f"its term {name} is {sp.nsimplify(ratio[0], rational=True, tolerance=1e-9)} times the derived one"
+        factor = sp.nsimplify(ratio[0], rational=True, tolerance=1e-9)
+        return f"its term {name} is {factor} times the derived one"
     return f"its term {name} is {ratio.min():.3g} to {ratio.max():.3g} times the derived one"
 
 

@@ -1,0 +1,110 @@
+"""``dfltheory bound``: values, terms, conditions, pictures, tables, and bad input."""
+
+from __future__ import annotations
+
+import json
+
+import pandas as pd
+import pytest
+
+from dfltheory import bounds
+from dfltheory.cli import run
+
+KEY = "dfedsam.theorem_4_5"
+VALUES = {
+    "L": 1, "K": 5, "T": 1000, "Q": 1, "m": 16, "eta": 0.005, "rho": 0.01, "lam": 0.8, "sigma_l": 1,
+    "sigma_g": 1, "f0_gap": 1,
+}  # fmt: skip
+
+
+def given(**changed):
+    return ["--set", *(f"{name}={value}" for name, value in {**VALUES, **changed}.items())]
+
+
+SET = given()
+
+
+def document(capsys, *arguments):
+    status = run([*arguments, "--json"])
+    return status, json.loads(capsys.readouterr().out)
+
+
+def test_value_terms_and_conditions(capsys):
+    status, found = document(capsys, "bound", KEY, *SET)
+    assert status == 0
+    assert found["value"] == bounds.get(KEY).evaluate(**VALUES)
+    assert sum(found["terms"].values()) == pytest.approx(found["value"])
+    assert found["conditions"] == [{"name": "eta <= 1/(10 K L)", "slack": 0.75, "holds": True}]
+
+
+def test_values_one_by_one_are_the_same(capsys):
+    spread = [x for name, value in VALUES.items() for x in ("--set", f"{name}={value}")]
+    assert document(capsys, "bound", KEY, *spread) == document(capsys, "bound", KEY, *SET)
+
+
+def test_a_failing_condition_is_exit_status_1(capsys):
+    status, found = document(capsys, "bound", KEY, *given(eta=1))
+    assert status == 1
+    assert found["value"] is None
+    assert found["applicable"] is False
+    assert run(["bound", KEY, *given(eta=1)]) == 1
+    assert "FAILS  eta <= 1/(10 K L)" in capsys.readouterr().out
+
+
+def test_listing_and_statement(capsys):
+    status, found = document(capsys, "bound")
+    assert status == 0
+    assert {t["key"] for t in found["theorems"]} == set(bounds.keys())
+    assert run(["bound", KEY, "--variant", "corrected"]) == 0
+    text = capsys.readouterr().out
+    assert "8 eta K L lam^Q <= 1 - lam^Q" in text
+    assert "all clients start at the same model" in text
+    assert run(["bound", KEY, "--latex"]) == 0
+    assert capsys.readouterr().out.startswith(r"\begin{aligned}")
+
+
+def test_picture(tmp_path, capsys):
+    for name in ("terms.png", "terms.pdf"):
+        assert run(["bound", KEY, "--plot", "T", str(tmp_path / name), *SET]) == 0
+    assert (tmp_path / "terms.png").read_bytes().startswith(b"\x89PNG")
+    assert (tmp_path / "terms.pdf").read_bytes().startswith(b"%PDF")
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["terms.pdf", "terms.png"]
+    assert run(["bound", KEY, "--plot", "beta", str(tmp_path / "x.png"), *SET]) == 2
+    assert "does not depend on 'beta'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_grid(tmp_path, capsys, ending):
+    path = tmp_path / f"table.{ending}"
+    axes = ["--grid", "T=10:1000:3", "--grid", "eta=0.001,0.005,0.5"]
+    assert run(["bound", KEY, *axes, "--out", str(path), *SET]) == 0
+    table = pd.read_csv(path) if ending == "csv" else pd.read_parquet(path)
+    assert len(table) == 9
+    assert table["bound"].isna().sum() == 3  # eta = 0.5 meets no condition
+    row = table[(table["T"] == 100) & (table["eta"] == 0.001)].iloc[0]
+    assert row["bound"] == pytest.approx(bounds.get(KEY).evaluate(**{**VALUES, "T": 100, "eta": 0.001}))
+    assert row[["optimization", "noise", "drift", "consensus", "sharpness"]].sum() == pytest.approx(
+        row["bound"]
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["dfedsam.theorem_45"], "did you mean dfedsam.theorem_4_5"),
+        ([KEY, "--variant", "correct"], "corrected"),
+        ([KEY, "--set", "K=0"], "missing"),
+        ([KEY, *given(K=0)], "K = 0 (local steps) must be a whole number >= 1"),
+        ([KEY, *given(rho=-1)], "rho = -1"),
+        ([KEY, *SET, "--set", "kappa=1"], "no quantity of the glossary is called 'kappa'"),
+        ([KEY, *SET, "--set", "K"], "NAME=VALUE"),
+        ([KEY, *SET, "--set", "K=6"], "K is given 2 times"),
+        ([KEY, *SET, "--grid", "T=1:x:3"], "LOW:HIGH:COUNT"),
+        ([KEY, *SET, "--grid", "T=1:10:3", "--out", "table.txt"], ".csv or .parquet"),
+    ],
+)
+def test_bad_input_is_one_clear_line(capsys, arguments, message):
+    assert run(["bound", *arguments]) == 2
+    error = capsys.readouterr().err
+    assert message in error
+    assert error.count("\n") == 1
