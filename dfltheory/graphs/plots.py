@@ -47,7 +47,7 @@ def draw_graph(graph: nx.Graph, ax: Axes) -> Axes:
     i, j = sp.coo_array(adjacency(graph)).coords  # j -> i
     width = float(np.clip(40 / max(len(i), 1), 0.15, 0.9))
     if graph.is_directed():
-        radius = _radius(m) / 72 / 2.6  # in units of the axes, roughly: arrows stop at the circles
+        clear = _radius(m) + 0.5  # points: arrows stop at the circles
         for a, b in zip(j, i):
             ax.annotate(
                 "",
@@ -58,8 +58,8 @@ def draw_graph(graph: nx.Graph, ax: Axes) -> Axes:
                     "color": GREY,
                     "lw": width,
                     "mutation_scale": 7,
-                    "shrinkA": radius * 72,
-                    "shrinkB": radius * 72,
+                    "shrinkA": clear,
+                    "shrinkB": clear,
                 },
                 zorder=1,
             )

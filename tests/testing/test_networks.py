@@ -1,0 +1,91 @@
+"""The strategies give what they promise: admissible is admissible, and a near-miss breaks one law only."""
+
+import networkx as nx
+import numpy as np
+import pytest
+from hypothesis import given
+
+from dfltheory.graphs import check_mixing_matrix, check_push_sum
+from dfltheory.testing import (
+    column_stochastic_matrices,
+    connected_graphs,
+    mixing_matrices,
+    mixing_sequences,
+    near_misses,
+    push_sum_near_misses,
+    push_sum_sequences,
+    strongly_connected_digraphs,
+)
+
+
+@given(connected_graphs())
+def test_graphs_are_connected(graph):
+    assert nx.is_connected(graph)
+    assert set(graph) == set(range(len(graph)))
+    assert nx.number_of_selfloops(graph) == 0
+
+
+@given(strongly_connected_digraphs())
+def test_digraphs_are_strongly_connected(graph):
+    assert nx.is_strongly_connected(graph)
+    assert nx.number_of_selfloops(graph) == 0
+
+
+@given(mixing_matrices())
+def test_mixing_matrices_satisfy_definition_1(W):
+    assert check_mixing_matrix(W).ok
+    values = np.linalg.eigvalsh(W)
+    assert values[-1] == pytest.approx(1)
+    assert values[0] > -1
+    assert (values > 1 - 1e-9).sum() == 1
+
+
+@given(mixing_sequences())
+def test_mixing_sequences_satisfy_definition_1_in_every_round(sequence):
+    assert check_mixing_matrix(sequence).ok
+
+
+@given(column_stochastic_matrices())
+def test_push_sum_matrices_are_admissible(P):
+    assert check_push_sum(P).ok
+    assert P.sum(axis=0) == pytest.approx(1)
+
+
+@given(push_sum_sequences())
+def test_push_sum_sequences_are_admissible_over_a_period(sequence):
+    report = check_push_sum(sequence)
+    assert report.ok
+    assert 1 <= report.details["window"] <= sequence.period
+
+
+LAWS = ["finite", "range", "self-weights", "symmetry", "row sums", "null space", "spectrum"]
+COMES_ALONG = {"row sums": {"column sums"}, "spectrum": {"self-weights"}}
+
+
+@pytest.mark.parametrize("law", LAWS)
+def test_a_near_miss_breaks_the_law_that_it_says(law):
+    @given(near_misses(law=law))
+    def holds(miss):
+        report = check_mixing_matrix(miss.W)
+        assert {f.law for f in report.failures} == {law} | COMES_ALONG.get(law, set())
+        failure = next(f for f in report.failures if f.law == law)
+        i, j = miss.place
+        if law in ("finite", "range", "symmetry"):
+            # three entries break symmetry alike; the others have one place, either side of the diagonal
+            assert failure.place in {f"({i}, {j})", f"({j}, {i})"} or law == "symmetry"
+        elif law == "self-weights":
+            assert failure.place == f"({i}, {i})"
+        elif law == "row sums":
+            assert failure.place == f"row {i}"
+        elif law == "null space":
+            assert failure.place == f"nodes 0 and {j}"
+        assert str(failure) in str(report)
+
+    holds()
+
+
+@given(push_sum_near_misses())
+def test_a_push_sum_near_miss_breaks_the_law_that_it_says(miss):
+    report = check_push_sum(miss.W)
+    assert [f.law for f in report.failures] == [miss.law]
+    assert report.takes_away == ("dfedsgpsm.theorem_1", "dfedsgpsm.corollary_1")
