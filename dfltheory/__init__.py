@@ -43,4 +43,15 @@ def __dir__() -> list[str]:
     return sorted([*_SUBPACKAGES, *_NAMES, "__version__"])
 
 
-__all__ = ["algorithms", "analysis", "bounds", "compare", "graphs", "models", "tasks", "testing", "train", "training"]
+__all__ = [
+    "algorithms",
+    "analysis",
+    "bounds",
+    "compare",
+    "graphs",
+    "models",
+    "tasks",
+    "testing",
+    "train",
+    "training",
+]

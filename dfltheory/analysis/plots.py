@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from dfltheory.training.history import History
 
 # Okabe and Ito's colours, which most colour-blind readers tell apart; each variant has its own dashes too.
-_BOUND_STYLES = {
+_BOUND_STYLES: dict[str, dict[str, Any]] = {
     "printed": {"color": "#D55E00", "linestyle": "--"},
     "appendix": {"color": "#CC79A7", "linestyle": ":"},
     "corrected": {"color": "#009E73", "linestyle": "-."},
@@ -61,7 +61,7 @@ def style() -> Iterator[None]:
     """The look of every figure of this package, for the time of a ``with`` block."""
     import matplotlib as mpl
 
-    with mpl.rc_context(_STYLE):
+    with mpl.rc_context(_STYLE):  # pyright: ignore[reportArgumentType]
         yield
 
 
@@ -122,7 +122,7 @@ def _draw_bound(ax: Axes, run: History, thm: Theorem) -> bool:
     values = _bound_over(run, thm, horizons)
     if not np.isfinite(values).any():
         return False
-    look = _BOUND_STYLES.get(thm.variant, {"color": "0.3", "linestyle": (0, (5, 1))})
+    look: dict[str, Any] = _BOUND_STYLES.get(thm.variant, {"color": "0.3", "linestyle": (0, (5, 1))})
     ax.plot(horizons, values, label=f"bound, {thm.variant}", **look)
     return True
 
@@ -209,7 +209,8 @@ def save(figure: Figure, folder: str | Path, name: str) -> list[Path]:
     import matplotlib.pyplot as plt
 
     paths = []
-    for suffix, extra in ((".png", {}), (".pdf", {"metadata": {"CreationDate": None}})):
+    undated: dict[str, Any] = {"metadata": {"CreationDate": None}}
+    for suffix, extra in ((".png", {}), (".pdf", undated)):
         path = Path(folder) / f"{name}{suffix}"
         with replacing(path) as temporary, style():
             figure.savefig(temporary, **extra)
