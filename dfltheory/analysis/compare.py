@@ -138,7 +138,7 @@ def compare(
             "not applicable", reason=obstacle, ratio=math.nan, ratio_ci=(math.nan, math.nan), **common
         )
 
-    given = {name: values[name] for name in thm.needs}
+    given: dict[str, Any] = {name: values[name] for name in thm.needs}
     gap = np.asarray(given.get("f0_gap", 0.0), dtype=float)
     per_seed = np.asarray(thm.evaluate(**given), dtype=float)
     bound = float(per_seed.mean())
@@ -146,7 +146,7 @@ def compare(
         # The start is random too: every bound is affine in f0_gap, so E Y_t > E bound is a statement on the
         # mean of Y_t - bound, seed by seed.
         left = left_hand_side(run, thm, confidence, shift=per_seed - bound)
-    scalars = {name: (float(np.mean(v)) if np.ndim(v) else v) for name, v in given.items()}
+    scalars: dict[str, Any] = {name: (float(np.mean(v)) if np.ndim(v) else v) for name, v in given.items()}
     terms = {name: float(v) for name, v in thm.evaluate_terms(**scalars).items()}
     trivial = trivial_bound(values, run)
     kind, reason = _judge(left, bound, trivial, confidence)
@@ -192,7 +192,7 @@ def without_chance(run: History) -> bool:
 
 def known_values(run: History, thm: Theorem) -> dict[str, Any]:
     """What the run knows under the glossary's names, with f0_gap at the round where the theorem starts."""
-    values = dict(run.values())
+    values: dict[str, Any] = dict(run.values())
     if thm.lhs.start and values.get("f0_gap") is not None and run.constants.f_star is not None:
         at = np.flatnonzero(run.rounds_measured == thm.lhs.start)
         values["f0_gap"] = run.loss[:, at[0]] - run.constants.f_star if at.size else None
