@@ -94,6 +94,13 @@ def differs(theorem, original, text) -> bool:
             for (_, s, _), (a, b) in zip(checked, pairs, strict=True)
         ):
             return True
+    for symbol, formula in getattr(text, "DEFINITIONS", {}).get(name, {}).items():
+        expr = next(theorem.expand(d.symbol) for d in theorem.definitions if d.symbol.name == symbol)
+        values = point(random.Random(3), {s.name for s in expr.free_symbols})
+        if not np.isclose(
+            float(expr.subs({s: values[s.name] for s in expr.free_symbols})), formula(**values)
+        ):
+            return True
     scheduled = {s.name for e in theorem.schedule.values() for s in e.free_symbols}
     values = point(random.Random(0), scheduled | {"rho0"})
     for name_, expr in theorem.schedule.items():
@@ -111,7 +118,8 @@ def fingerprint(theorem) -> tuple:
         if d.numeric
     )
     return (tuple(theorem.parts.items()), tuple((d.symbol, d.expr) for d in theorem.definitions), stable,
-            tuple((c.left, c.right, c.strict) for c in theorem.conditions), tuple(theorem.schedule.items()), rounds)  # fmt: skip
+            tuple((c.left, c.right, c.strict) for c in theorem.conditions), tuple(theorem.schedule.items()),
+            rounds)  # fmt: skip
 
 
 def caught(statements: list, originals: dict, text) -> bool:

@@ -129,3 +129,15 @@ def test_dual_weights_do_not_cancel_and_cover_every_ratio(K, ratio):
         with np.errstate(all="ignore"):
             found = definition.numeric(np.float64(ratio), np.float64(1.0), np.float64(K))
         assert float(found) == pytest.approx(float(value), rel=1e-13, abs=0), definition.symbol
+
+
+@pytest.mark.parametrize(("key", "variant"), named(dfedmdc.DEFINITIONS))
+def test_definitions_that_no_term_uses_are_the_text_s_too(key, variant):
+    theorem = bounds.get(key, variant)
+    symbols = {d.symbol.name: d.symbol for d in theorem.definitions}
+    for name, formula in dfedmdc.DEFINITIONS[key, variant].items():
+        expr = theorem.expand(symbols[name])
+        values = point(random.Random(3), {s.name for s in expr.free_symbols})
+        assert float(expr.subs({s: values[s.name] for s in expr.free_symbols})) == pytest.approx(
+            formula(**values)
+        )

@@ -110,8 +110,9 @@ def test_rates_agree_with_numbers():
     """Along the schedule the bound falls with the exponent of T that its leading monomials tell."""
     for key, variant in ((KEY, "printed"), (KEY, "corrected"), ("dfedsgpsm.theorem_1", "printed")):
         theorem = bounds.get(key, variant)
-        values = {"L": 1.3, "K": 4, "Q": 2, "m": 8, "rho0": 0.7, "lam": 0.6, "sigma_l": 0.8, "sigma_g": 1.1, "q": 0.5,
-                  "f0_gap": 0.9, "alpha": 0.3, "B": 1.0, "delta": 0.5, "C": 2.0, "x0_sq": 1.0}  # fmt: skip
+        values = {"L": 1.3, "K": 4, "Q": 2, "m": 8, "rho0": 0.7, "lam": 0.6, "sigma_l": 0.8, "sigma_g": 1.1,
+                  "q": 0.5, "f0_gap": 0.9, "alpha": 0.3, "B": 1.0, "delta": 0.5, "C": 2.0,
+                  "x0_sq": 1.0}  # fmt: skip
 
         def at(T, theorem=theorem, values=values):
             steps = {

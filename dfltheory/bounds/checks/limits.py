@@ -57,12 +57,13 @@ def _causes(theorem: Theorem, points: dict[str, np.ndarray]) -> Iterator[Finding
                 if GLOSSARY[n].symbol in theorem.terms[name].free_symbols
             }
             severity = "error" if word in ("sharpness", "optimization", "initialization") else "warning"
+            modal = "must" if severity == "error" else "could"
             yield found(
                 "limits",
                 severity,
                 theorem,
                 f"term {name}",
-                f"{when} the term must be 0, but it is {value[i]:.4g}",
+                f"{when} the term {modal} be 0, but it is {value[i]:.4g}",
                 point={**place, **{n: float(v[0]) for n, v in absent.items()}},
                 value=float(value[i]),
                 text=numbers(place),

@@ -294,3 +294,12 @@ def sqrt_t(K_u, K_v, L_u, L_v, T, rho0=0.0, **_):
 
 
 SCHEDULES = {name: sqrt_t for name in TERMS if ".theorem_" in name[0]}
+
+
+def sigma_4(K_u, L_u, L_v, rho, sigma_v, **v):
+    return sigma_v**2 * (L_v + 1) / L_v**2 + ((L_u * rho) ** 2 + var(**v)) / (L_u * K_u)
+
+
+DEFINITIONS = {
+    ("dfedmdc.theorem_2", variant): {"sigma4": sigma_4} for variant in ("printed", "appendix_eq35")
+}
