@@ -1,0 +1,41 @@
+"""The letters under which a theorem sees an algorithm: a wrong one would make a verdict about another bound."""
+
+import pytest
+
+from dfltheory import algorithms as a
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "letters"),
+    [
+        (a.DPSGD(eta=0.1), {"eta": 0.1, "K": 1, "Q": 1, "rho": 0.0, "alpha": 0.0}),
+        (a.DFedAvg(eta=0.1, K=3), {"eta": 0.1, "K": 3, "Q": 1, "rho": 0.0, "alpha": 0.0}),
+        (a.DFedAvgM(eta=0.1, K=3, alpha=0.5), {"eta": 0.1, "K": 3, "Q": 1, "rho": 0.0, "alpha": 0.5}),
+        (a.DFedSAM(eta=0.1, K=3), {"eta": 0.1, "K": 3, "Q": 1, "rho": 0.0, "alpha": 0.0}),
+        (a.DFedSAM(eta=0.1, K=3, rho=0.2, Q=4), {"eta": 0.1, "K": 3, "Q": 4, "rho": 0.2, "alpha": 0.0}),
+    ],
+)
+def test_gossip(algorithm, letters):
+    assert algorithm.theory_values() == letters
+
+
+def test_plain_descent_is_the_default_of_sam():
+    assert (a.DFedSAM(eta=0.1, K=3).rho, a.DFedSAM(eta=0.1, K=3).Q) == (0.0, 1)
+
+
+def test_the_penalty_of_admm_has_its_own_name():
+    letters = a.DFedADMM(eta=0.1, K=3, lam=0.4).theory_values()
+    assert letters["lam_admm"] == 0.4
+    assert "lam" not in letters  # lam is the network's contraction
+
+
+def test_push_sum_letters():
+    letters = a.DFedSGPSM(eta=0.1, K=3, rho=0.2, alpha=0.5).theory_values()
+    assert {k: letters[k] for k in ("eta", "K", "rho", "alpha")} == {
+        "eta": 0.1,
+        "K": 3,
+        "rho": 0.2,
+        "alpha": 0.5,
+    }
+    plain = a.OSGP(eta=0.1, K=3).theory_values()
+    assert (plain["rho"], plain["alpha"]) == (0.0, 0.0)
