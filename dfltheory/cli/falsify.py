@@ -63,7 +63,7 @@ def falsify(
 
 
 def _save(found: Finding, out: Path | None) -> Path | None:
-    if not found.violated:
+    if not found.violated or found.instance is None:  # a family that diverges is told in full by --json
         return None
     return found.save(out or Path(f"counterexample-{found.key}-{found.variant}.json"))
 

@@ -165,7 +165,7 @@ def test_settle_finds_the_fixed_point_of_two_clients_that_pull_apart():
 
 def test_inadmissible_candidates_have_no_ratio_and_a_fitness_that_leads_inside():
     theorem = dfl.bounds.get("dfedsam.theorem_4_5", "printed")
-    family, batch, network = next(candidates("dfedsam", "piecewise, K = 1, identical", n=64))
+    _, batch, network = next(candidates("dfedsam", "piecewise, K = 1, identical", n=64))
     scores = score(theorem, batch, network, 50)
     L = batch.clients.constants()["L"]
     outside = 10 * batch.eta * L * batch.K > 1
@@ -296,3 +296,51 @@ def test_a_finding_is_json(tmp_path):
 
     document = json.loads(json_text(replay(write(tmp_path / "trap.json", trap(), {})).to_dict()))
     assert {"ratio", "instance", "evaluations", "core", "exact", "conditions"} <= set(document)
+
+
+# -- statements in O(.) ---------------------------------------------------------------------------------
+
+
+def along(power, parameter="T"):
+    """_along on a made-up measure = expression * parameter^power."""
+    from dfltheory.analysis.falsify import orders
+
+    theorem = dfl.bounds.get("dfedsam.rate_abstract", "printed")
+
+    def measure(theorem, at):
+        values = {"T": at["T"], "K": at["K"], "lam": 1 - 1 / at["gap"]}
+        return orders.expression(theorem, values) * at[parameter] ** power, values
+
+    return orders._along(theorem, {"T": 1e6, "K": 1.0, "gap": 2.0}, parameter, measure)
+
+
+def test_a_family_diverges_when_its_ratio_grows_and_the_limit_has_set_in():
+    found = along(0.5)
+    assert found.diverges
+    assert found.exponent == pytest.approx(0.5, abs=1e-9)
+    assert found.ratios[-1] / found.ratios[0] == pytest.approx(8.0)
+    assert not along(0.0).diverges
+    assert not along(0.1).diverges
+    assert not along(-0.5).diverges
+    assert not dataclasses.replace(found, settled=False).diverges
+    assert not dataclasses.replace(found, structural=False).diverges
+    assert "before the limit" in str(dataclasses.replace(found, settled=False))
+
+
+@pytest.mark.slow
+def test_the_rate_of_dfedadmm_is_refuted_by_a_family_in_which_local_steps_and_rounds_grow():
+    # the printed schedule gives sqrt(K/T), and the corollary claims 1/sqrt(T)
+    found = falsify("dfedadmm.corollary_1", "printed", seconds=30)
+    assert found.violated
+    assert found.divergence.parameter in ("K", "T*K")
+    assert 0.2 < found.divergence.low <= found.divergence.high
+    assert list(found.divergence.ratios) == sorted(found.divergence.ratios)
+    assert found.to_dict()["instance"] == found.divergence.base
+
+
+@pytest.mark.slow
+def test_a_rate_that_holds_has_no_diverging_family():
+    for key in ("dfedsam.corollary_4_6", "dfedsgpsm.corollary_1"):
+        found = falsify(key, "printed", seconds=20)
+        assert not found.violated, str(found)
+        assert found.evaluations > 20

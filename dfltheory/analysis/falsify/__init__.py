@@ -1,4 +1,4 @@
-"""Counterexamples found by machine: search for a problem inside a theorem's assumptions and outside its bound.
+"""Counterexamples found by machine: a problem inside a theorem's assumptions and outside of its bound.
 
 :func:`falsify` searches families of problems whose constants are exact, global first, then local; every hit
 is run again by the training core. :func:`replay` runs a saved one again. A search that finds nothing proves

@@ -30,13 +30,13 @@ class Certificate:
     ``exact``: ratio, measured and bound at the horizon ``T`` of the instance.  ``core``: rounds that were
     run, the horizon at which the ratio is told, measured, bound, ratio (``low``: lower confidence limit with
     noise), and ``still``: did the core's state stop moving, so that its measure holds for all later rounds.
-    ``core_at_T``: the core's ratio at the instance's own horizon, where it ran so far or stands still.
+    ``core_at_horizon``: the core's ratio at the instance's own horizon, where it ran so far or stands still.
     ``obstacles``: why the instance is outside of the theorem; empty when it is inside.
     """
 
     exact: dict[str, float]
     core: dict[str, Any]
-    core_at_T: float | None
+    core_at_horizon: float | None
     conditions: list[dict[str, Any]] = field(default_factory=list)
     obstacles: list[str] = field(default_factory=list)
 
@@ -44,7 +44,7 @@ class Certificate:
     def violated(self) -> bool:
         """Do both witnesses see the bound exceeded, inside the theorem's assumptions?"""
         seen = [self.core["ratio"] if self.core.get("low") is None else self.core["low"]]
-        seen += [self.core_at_T] if self.core_at_T is not None else []
+        seen += [self.core_at_horizon] if self.core_at_horizon is not None else []
         return not self.obstacles and self.exact["ratio"] > 1 and max(seen) > 1
 
 
@@ -54,6 +54,10 @@ def certify(instance: Instance, theorem: Theorem) -> Certificate:
 
     algorithm, task, W, x0 = instance.build()
     noisy = bool(instance.task["sigma"])
+    exact: dict[str, float] = {}
+    told: dict[str, Any] = {}
+    at_T: float | None = None
+    values: dict[str, Any] = {}
     for rounds in (instance.T,) if noisy else ROUNDS:
         run = train(algorithm, task, W, rounds, seeds=SEEDS if noisy else 1, x0=x0, progress=False)
         values = known(run, theorem, instance)

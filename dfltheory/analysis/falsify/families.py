@@ -102,10 +102,7 @@ def _directed(read: _Reader) -> tuple[Array, dict[str, Array]]:
 
 def families(paper: Paper) -> list[Family]:
     """Every arm of the search for the theorems of one paper."""
-    arms = []
-    for K in (1, 2, 5):
-        for copies in (True, False):
-            arms.append(_family(paper, "piecewise", K=K, copies=copies))
+    arms = [_family(paper, "piecewise", K=K, copies=copies) for K in (1, 2, 5) for copies in (True, False)]
     arms += [_family(paper, "sinusoidal", K=K, copies=copies) for K in (1, 3) for copies in (True, False)]
     arms += [_family(paper, "minibatch", K=K, copies=True, T=T) for K, T in ((1, 4), (2, 2), (1, 2))]
     if paper == "dfedsam":

@@ -70,6 +70,8 @@ class Finding:
         tail = f"{self.evaluations} candidates in {self.seconds:.0f} s"
         if self.divergence is not None:
             return f"{head}{self.divergence} ({tail})"
+        if self.violated and self.instance is None:
+            return f"{head}measured/bound = {self.ratio:.6g} was seen by the training core ({tail})"
         if not self.violated or self.certificate is None or self.instance is None:
             return (
                 f"{head}no counterexample found; the largest measured/bound is {self.ratio:.6g} ({tail}). "

@@ -20,7 +20,7 @@ Paper = Literal["dfedsam", "dfedadmm", "dfedsgpsm"]
 
 @dataclass(frozen=True)
 class Batch:
-    """P candidates: problems, starts and hyperparameters (P,); ``W`` (P, m, m); ``K``, ``Q`` shared by all."""
+    """P candidates: problems, starts, hyperparameters (P,); ``W`` (P, m, m); ``K``, ``Q`` shared by all."""
 
     paper: Paper
     clients: Clients
@@ -161,7 +161,7 @@ def settle(batch: Batch, x: Array, steps: int = 6) -> tuple[Array, Array]:
     For gossip without noise alone. The map is piecewise affine, so that Newton ends exactly once it is in
     the right piece.
     """
-    P, m = x.shape
+    m = x.shape[1]
 
     def after(x: Array) -> Array:
         return one_round(batch, {"x": x[:, None]}, 0)[0]["x"][:, 0]

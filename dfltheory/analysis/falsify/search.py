@@ -102,7 +102,7 @@ def search(
     enough: float,
     tell: Callable[[float, int], None] | None = None,
 ) -> list[Arm]:
-    """Arms in the order of what they found, the best first; stops at ``seconds``, or at a ratio ``enough``."""
+    """Arms in the order of what they found, the best first; stops at ``seconds`` or at a ratio ``enough``."""
     rng = np.random.default_rng(seed)
     end = time.monotonic() + seconds
     turn = time.monotonic() + (1 - LOCAL) * seconds

@@ -1,0 +1,65 @@
+"""``dfltheory falsify``: a hit is written, told as JSON, and runs again from its file."""
+
+import json
+
+import pytest
+
+from dfltheory import cli
+from dfltheory.cli.falsify import falsify
+
+
+@pytest.fixture
+def dfltheory(capsys, monkeypatch, tmp_path):
+    names = {c.name or c.callback.__name__ for c in cli.app.registered_commands if c.callback}
+    if "falsify" not in names:
+        cli.app.command()(falsify)
+    monkeypatch.chdir(tmp_path)
+
+    def call(*arguments):
+        status = cli.run(["falsify", *arguments])
+        return status, capsys.readouterr()
+
+    return call
+
+
+def test_a_hit_is_written_and_replayed(dfltheory, tmp_path):
+    status, told = dfltheory("dfedadmm.theorem_1", "--seconds", "20", "--enough", "1.2", "--json")
+    assert status == 1
+    document = json.loads(told.out)
+    assert document["ratio"] > 1
+    assert document["evaluations"] > 0
+    assert document["instance"]["key"] == "dfedadmm.theorem_1"
+    saved = tmp_path / document["file"]
+    status, again = dfltheory("--replay", str(saved), "--json")
+    assert status == 1
+    assert json.loads(again.out)["ratio"] == pytest.approx(document["ratio"], rel=1e-12)
+    status, text = dfltheory("--replay", str(saved))
+    assert status == 1
+    assert "refuted" in text.out
+    assert "condition" in text.out
+
+
+def test_no_hit_is_status_0_and_says_how_far_it_looked(dfltheory, tmp_path):
+    status, told = dfltheory("dfedsgpsm.theorem_1", "--variant", "corrected", "--seconds", "2")
+    assert status == 0
+    assert "proves nothing" in told.out
+    assert "piecewise" in told.out
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ([], "give the key"),
+        (["dfedsam.theorem_4_5", "--replay", "x.json"], "not both"),
+        (["dfedsam.theorem_45"], "did you mean"),
+        (["--replay", "absent.json"], "absent.json"),
+        (["dfedsam.theorem_4_5", "--seconds", "0"], "seconds"),
+    ],
+)
+def test_wrong_usage_is_one_line_and_status_2(dfltheory, arguments, words):
+    status, told = dfltheory(*arguments)
+    assert status == 2
+    assert words in told.err
+    assert told.err.count("\n") == 1
+    assert not told.out
