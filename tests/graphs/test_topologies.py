@@ -1,0 +1,186 @@
+"""Every generator against its definition, written as plainly as possible."""
+
+import math
+import subprocess
+import sys
+
+import networkx as nx
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dfltheory import graphs
+from dfltheory.errors import GraphError, InputError, UnknownNameError
+from dfltheory.testing import connected_graphs, strongly_connected_digraphs
+
+
+def links(graph):
+    return {frozenset(e) for e in graph.edges}
+
+
+def both_ways(m, hops):
+    return {frozenset((i, (i + h) % m)) for i in range(m) for h in hops if (i + h) % m != i}
+
+
+@pytest.mark.parametrize("m", [1, 2, 3, 4, 5, 8, 9, 12, 16, 17])
+def test_static_links(m):
+    powers = [2**k for k in range(20) if 2**k < m]
+    assert links(graphs.ring(m)) == both_ways(m, [1])
+    assert links(graphs.path(m)) == {frozenset((i, i + 1)) for i in range(m - 1)}
+    assert links(graphs.star(m)) == {frozenset((0, i)) for i in range(1, m)}
+    assert links(graphs.complete(m)) == both_ways(m, range(1, m))
+    assert links(graphs.exponential(m)) == both_ways(m, powers)
+    assert set(graphs.directed_exponential(m).edges) == {(i, (i + h) % m) for i in range(m) for h in powers}
+    assert set(graphs.directed_ring(m).edges) == {(i, (i + 1) % m) for i in range(m) if m > 1}
+    assert links(graphs.binary_tree(m)) == {frozenset((i, (i - 1) // 2)) for i in range(1, m)}
+    a, b = max((a, m // a) for a in range(1, m + 1) if m % a == 0 and a * a <= m)
+    cell = {(r, c): r * b + c for r in range(a) for c in range(b)}
+    open_links = {frozenset((cell[r, c], cell[r, c + 1])) for r in range(a) for c in range(b - 1)}
+    open_links |= {frozenset((cell[r, c], cell[r + 1, c])) for r in range(a - 1) for c in range(b)}
+    assert links(graphs.grid(m)) == open_links
+    wrapped = {frozenset((cell[r, 0], cell[r, b - 1])) for r in range(a)}
+    wrapped |= {frozenset((cell[0, c], cell[a - 1, c])) for c in range(b)}
+    assert links(graphs.torus(m)) == open_links | {e for e in wrapped if len(e) == 2}
+
+
+@pytest.mark.parametrize("name", sorted(graphs.TOPOLOGIES))
+def test_every_topology_is_connected_with_nodes_0_to_m(name):
+    graph = graphs.topology(name.replace("_", "-"), 16)
+    assert list(graph) == list(range(16))
+    assert nx.number_of_selfloops(graph) == 0
+    connected = nx.is_strongly_connected if graph.is_directed() else nx.is_connected
+    assert connected(graph)
+    assert graph.graph["topology"] == name
+
+
+def test_hypercube_is_networkx_hypercube():
+    assert nx.is_isomorphic(graphs.hypercube(16), nx.hypercube_graph(4))
+    assert all(bin(i ^ j).count("1") == 1 for i, j in graphs.hypercube(32).edges)
+    with pytest.raises(InputError, match="m = 12 is not a power of two"):
+        graphs.hypercube(12)
+
+
+def test_small_tori_have_no_double_links():
+    assert links(graphs.torus(4)) == links(graphs.ring(4)) - {frozenset((1, 2)), frozenset((0, 3))} | {
+        frozenset((0, 2)),
+        frozenset((1, 3)),
+    }
+    assert dict(graphs.torus(6, sides=(2, 3)).degree()) == dict.fromkeys(range(6), 3)
+    assert graphs.torus(8, sides=(4, 2)).graph["sides"] == (4, 2)
+    assert graphs.grid(12).graph["sides"] == (3, 4)
+
+
+@pytest.mark.parametrize("sides", [(3, 4), (0, 10), "ab", 7, (2, 5, 1)])
+def test_impossible_sides_are_refused(sides):
+    with pytest.raises(InputError, match="sides"):
+        graphs.torus(10, sides=sides)
+
+
+def test_two_cliques():
+    graph = graphs.two_cliques(9, bridges=2)
+    assert graph.number_of_edges() == math.comb(4, 2) + math.comb(5, 2) + 2
+    assert {(0, 4), (1, 5)} <= set(graph.edges)
+    with pytest.raises(InputError, match="bridges = 5"):
+        graphs.two_cliques(9, bridges=5)
+
+
+def test_random_graphs_follow_their_seed_alone():
+    for draw in (graphs.random_regular, graphs.erdos_renyi, graphs.random_out_degree):
+        np.random.seed(1)  # noqa: NPY002 - the global state must have no say
+        first = set(draw(20, seed=3).edges)
+        np.random.seed(2)  # noqa: NPY002
+        assert set(draw(20, seed=3).edges) == first
+        assert set(draw(20, seed=4).edges) != first
+    assert set(dict(graphs.random_regular(12, degree=3, seed=1).degree()).values()) == {3}
+    assert set(dict(graphs.random_out_degree(30, degree=7).out_degree()).values()) == {7}
+    assert set(dict(graphs.random_out_degree(5, degree=10).out_degree()).values()) == {4}
+
+
+def test_erdos_renyi_is_redrawn_until_connected():
+    # at p = 0.12 most draws of 20 nodes are disconnected
+    assert all(nx.is_connected(graphs.erdos_renyi(20, p=0.12, seed=s)) for s in range(20))
+    with pytest.raises(GraphError, match="was not connected in"):
+        graphs.erdos_renyi(40, p=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: graphs.ring(0), "m = 0 must be at least 1"),
+        (lambda: graphs.ring(2.5), "m = 2.5 must be a whole number"),
+        (lambda: graphs.ring(True), "must be a whole number"),
+        (lambda: graphs.random_regular(5, degree=3), "m \\* degree even"),
+        (lambda: graphs.random_regular(6, degree=1), "never connected"),
+        (lambda: graphs.erdos_renyi(5, p=0.0), "p = 0.0"),
+        (lambda: graphs.random_out_degree(5, degree=0), "degree = 0"),
+        (lambda: graphs.topology("ring", 5, sides=(1, 5)), "topology ring does not take sides"),
+    ],
+)
+def test_bad_arguments_get_one_line(call, message):
+    with pytest.raises(ValueError, match=message) as caught:
+        call()
+    assert "\n" not in str(caught.value)
+
+
+def test_an_unknown_name_is_told_the_nearest():
+    with pytest.raises(UnknownNameError, match="did you mean torus"):
+        graphs.topology("tours", 9)
+
+
+@given(st.integers(2, 40), st.integers(1, 45), st.integers(0, 5))
+def test_random_targets_are_others_without_repetition(m, k, seed):
+    from dfltheory.graphs.topologies import random_targets
+
+    targets = random_targets(m, k, np.random.default_rng(seed))
+    assert targets.shape == (m, min(k, m - 1))
+    for i, row in enumerate(targets):
+        assert i not in row
+        assert len(set(row.tolist())) == len(row)
+        assert set(row.tolist()) <= set(range(m))
+
+
+def test_random_targets_are_uniform():
+    from dfltheory.graphs.topologies import random_targets
+
+    rng = np.random.default_rng(0)
+    counts = np.zeros((5, 5))
+    for _ in range(4000):
+        for i, row in enumerate(random_targets(5, 2, rng)):
+            counts[i, row] += 1
+    off = counts[~np.eye(5, dtype=bool)] / 4000
+    assert off == pytest.approx(0.5, abs=0.04)  # 5 standard deviations of a binomial
+
+
+@given(connected_graphs(min_m=2))
+def test_from_matrix_gives_the_graph_back(graph):
+    A = nx.to_numpy_array(graph, nodelist=range(len(graph)))
+    for form in (A, sp.csr_array(A), A + np.eye(len(A))):
+        assert links(graphs.from_matrix(form)) == links(graph)
+    assert graphs.as_graph(graph) is graph
+
+
+@given(strongly_connected_digraphs(min_m=3))
+def test_from_matrix_reads_row_i_column_j_as_an_arc_from_j(graph):
+    W = np.zeros((len(graph),) * 2)
+    for j, i in graph.edges:
+        W[i, j] = 1
+    back = graphs.from_matrix(W)
+    arcs = set(back.edges) if back.is_directed() else {e for a, b in back.edges for e in ((a, b), (b, a))}
+    assert arcs == set(graph.edges)
+
+
+def test_graphs_import_neither_torch_nor_sympy():
+    code = (
+        "import sys, dfltheory.graphs as g, numpy; g.check_mixing_matrix(numpy.eye(2));"
+        "print(*{'torch', 'sympy', 'matplotlib', 'cvxpy', 'pandas'} & set(sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == ""
+
+
+def test_every_public_name_is_there_and_documented():
+    for name in graphs.__all__:
+        thing = getattr(graphs, name)
+        assert thing.__doc__, name
