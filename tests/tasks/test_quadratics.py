@@ -272,7 +272,7 @@ def test_negative_curvature_of_a_client_counts_for_smoothness():
         np.stack([np.diag([-3.0, 1.0]), np.diag([4.0, 1.0]), np.diag([2.5, 1.0])]), np.zeros((3, 2))
     )
     assert task.constants.L == 4.0
-    assert Quadratic(np.stack([-2 * EYE, 3 * EYE]), np.zeros((2, 2))).constants.L == 3.0
+    assert Quadratic(np.stack([-5 * EYE, 3 * EYE, 3 * EYE]), np.zeros((3, 2))).constants.L == 5.0
 
 
 def test_tasks_by_name():
