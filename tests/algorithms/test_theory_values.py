@@ -1,4 +1,4 @@
-"""The letters under which a theorem sees an algorithm: a wrong one would make a verdict about another bound."""
+"""The letters by which a theorem sees an algorithm: a wrong one makes a verdict about another bound."""
 
 import pytest
 
