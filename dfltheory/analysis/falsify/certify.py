@@ -99,10 +99,8 @@ def _sure(
     if theorem.lhs.measure not in run.measures():
         raise InputError(f"the run does not measure {theorem.lhs.measure}, which {theorem} is about")
     data = run.measures()[theorem.lhs.measure][0]
-    horizons = sorted(
-        {*np.unique(np.geomspace(1, run.rounds - 1, 60).astype(int)), *([T] if run.rounds > T else [])}
-    )
-    rows = [(_ratio(theorem, values, data, int(h)), int(h)) for h in horizons]
+    horizons = {int(h) for h in np.geomspace(1, run.rounds - 1, 60)} | ({T} if run.rounds > T else set())
+    rows = [(_ratio(theorem, values, data, h), h) for h in sorted(horizons)]
     (ratio, measured, bound), at = max(rows, key=lambda row: row[0][0])
     still = len(np.unique(data[-STILL:])) <= 4 and bool(data[-1] > 0)
     told = {

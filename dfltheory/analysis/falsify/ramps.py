@@ -108,7 +108,7 @@ class RampTask(Synthetic):
 
     @property
     def constants(self) -> ProblemConstants:
-        known = {name: float(value[0]) for name, value in self.ramps.constants().items()}
+        known: dict[str, Any] = {name: float(value[0]) for name, value in self.ramps.constants().items()}
         return ProblemConstants(sigma_l=self.noise.sigma, **known)
 
     def client_gradient(self, x: Tensor) -> Tensor:
