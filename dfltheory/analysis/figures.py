@@ -80,7 +80,7 @@ def comparison(
             name = _with_lambda(label, run) + (": zero" if unseen else "")
             ax.plot(rounds, mean, label=name, markevery=_every(rounds, k), **look)
         ax.set(xlabel="round $t$", ylabel=MEASURES.get(measure, measure.replace("_", " ")))
-        if not share:
+        if not share and any(np.any(np.asarray(line.get_ydata()) > 0) for line in ax.get_lines()):
             ax.set(xscale="log", yscale="log")
         if legend:
             _legend(ax)

@@ -62,7 +62,7 @@ def verdict_from_dict(document: Mapping[str, Any], run: History | None = None) -
         values["measured"] = Interval(_number(document["measured"]), *map(_number, document["measured_ci"]))
         values["terms"] = {str(name): _number(value) for name, value in document["terms"].items()}
         values |= {name: tuple(map(str, document[name])) for name in ("conditions", "estimated")}
-    except (KeyError, TypeError, ValueError) as error:
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise DataError(f"this is no verdict: {type(error).__name__}: {error}") from error
     if run is not None:
         values |= {"_run": run, "_theorem": bounds.get(values["key"], values["variant"])}

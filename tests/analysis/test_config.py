@@ -96,6 +96,12 @@ def test_an_undirected_topology_has_metropolis_weights_unless_told():
     np.testing.assert_array_equal(W, graphs.metropolis(graphs.star(4)))
 
 
+def test_sequences_are_topologies_too():
+    setup = only(changed(topology={"name": "random-neighbors", "k": 2})).build()
+    assert (setup.topology.m, setup.topology.k, setup.topology.random) == (4, 2, True)
+    assert setup.train(progress=False).rounds == 5
+
+
 def test_changes_take_the_place_of_the_files_values(tmp_path):
     path = tmp_path / "x.toml"
     path.write_text('[task]\nname="quadratic"\n[algorithm]\nname="local"\neta=0.1\nK=1\n')

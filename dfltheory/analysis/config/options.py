@@ -41,10 +41,10 @@ def options_of(section: str, name: str) -> dict[str, Option]:
         return found
     build = builder(section, name)
     try:
-        hints = typing.get_type_hints(build)
+        hints = typing.get_type_hints(build.__init__ if inspect.isclass(build) else build)
     except NameError:  # names that are imported for the type checker only
         hints = {}
-    leave_out = {"m"} if section == "topology" else {"name"}
+    leave_out = {"m", "name", "graph"} if section == "topology" else {"name"}
     return {
         p.name: Option(hints.get(p.name, Any), p.default)
         for p in inspect.signature(build).parameters.values()
@@ -76,7 +76,15 @@ def networks() -> dict[str, Any]:
     """Topologies and sequences by name; each is called with m first."""
     from dfltheory import graphs
 
-    return {**graphs.TOPOLOGIES, **getattr(graphs, "SEQUENCES", {})}
+    return {
+        **graphs.TOPOLOGIES,
+        "one_peer_exponential": graphs.one_peer_exponential,
+        "base_graph": graphs.base_graph,
+        "random_matching": graphs.RandomMatching,
+        "random_neighbors": graphs.RandomNeighbors,
+        "client_sampling": graphs.ClientSampling,
+        "loss_driven": graphs.LossDriven,
+    }
 
 
 def names_of(section: str) -> list[str]:

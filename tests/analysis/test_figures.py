@@ -1,0 +1,148 @@
+"""Figures: what they draw is what was measured, and no two lines look alike in grey."""
+
+import dataclasses
+import itertools
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import pytest
+
+import dfltheory as dfl
+from dfltheory import bounds
+from dfltheory.analysis import figures, plots
+from dfltheory.errors import InputError, UnknownNameError
+
+KEY = "dfedsam.theorem_4_5"
+
+
+@pytest.fixture(scope="module")
+def runs():
+    task = dfl.tasks.quadratic(m=6, d=3, sigma=0.2, seed=0)
+    algorithm = dfl.algorithms.DFedSAM(eta=0.05, K=1, rho=0.01)
+    make = (dfl.graphs.ring, dfl.graphs.star, dfl.graphs.complete)
+    return {f.__name__: dfl.train(algorithm, task, f(6), rounds=40, seeds=4, progress=False) for f in make}
+
+
+@pytest.fixture(autouse=True)
+def closed():
+    yield
+    plt.close("all")
+
+
+def line(ax, start):
+    return next(drawn for drawn in ax.get_lines() if str(drawn.get_label()).startswith(start))
+
+
+def test_comparison_draws_means_over_seeds_on_the_axes_given(runs):
+    ax = plt.figure().gca()
+    assert figures.comparison(runs, "loss", ax) is ax
+    for name, run in runs.items():
+        np.testing.assert_allclose(line(ax, name).get_ydata(), run.loss.mean(axis=0), rtol=1e-14)
+    assert line(ax, "ring").get_label() == r"ring ($\lambda$ = 0.667)"
+
+
+def test_a_band_is_students(runs):
+    _, mean, low, high = figures.band(runs["ring"], "consensus", 0.95)
+    samples = runs["ring"].consensus
+    half = 3.182446305284263 * samples.std(axis=0, ddof=1) / 2  # t(0.975, 3 degrees of freedom), 4 seeds
+    np.testing.assert_allclose(high - mean, half, rtol=1e-10)
+    np.testing.assert_allclose(low, np.maximum(mean - half, 0), rtol=1e-10, atol=1e-15)
+
+
+def test_consensus_on_the_complete_graph_is_named_zero(runs):
+    run = runs["complete"]
+    exact = {
+        "complete": dataclasses.replace(run, consensus=np.zeros_like(run.consensus), topology=run.topology)
+    }
+    labels = figures.consensus(exact).get_legend_handles_labels()[1]
+    assert labels == [r"complete ($\lambda$ = 0.000): zero"]
+
+
+def test_no_two_lines_look_alike_without_colour(runs):
+    ax = figures.comparison(runs)
+    worn = [(drawn.get_linestyle(), drawn.get_marker()) for drawn in ax.get_lines()]
+    assert len(set(worn)) == len(worn) == 3
+    seven = [
+        (str(look["linestyle"]), look["marker"], look["color"])
+        for look in itertools.islice(figures.looks(), 7)
+    ]
+    for part in range(3):
+        assert len({look[part] for look in seven}) == 7
+
+
+def test_tightness_is_measured_over_bound(runs):
+    run, theorem = runs["ring"], bounds.get(KEY)
+    ax = figures.tightness(run, [theorem])
+    x, y = line(ax, "printed").get_data()
+    verdict = dfl.compare(run, theorem)
+    assert x[-1] == run.rounds
+    assert y[-1] == pytest.approx(verdict.ratio, rel=1e-12)
+
+
+def test_a_variant_that_does_not_apply_is_named_so(runs):
+    late = dfl.train(
+        dfl.algorithms.DFedSAM(eta=0.9, K=1), dfl.tasks.quadratic(m=6), dfl.graphs.ring(6), rounds=5
+    )
+    ax = figures.tightness(late, [bounds.get(KEY)])
+    assert "printed: not applicable" in ax.get_legend_handles_labels()[1]
+
+
+def test_terms_sum_to_the_bound(runs):
+    run, theorem = runs["ring"], bounds.get(KEY)
+    ax = figures.terms(run, theorem)
+    total = line(ax, "bound").get_ydata()
+    drawn = [d.get_ydata() for d in ax.get_lines() if d.get_label() in theorem.parts]
+    np.testing.assert_allclose(np.sum(drawn, axis=0), total, rtol=1e-12)
+    assert total[-1] == pytest.approx(dfl.compare(run, theorem).bound, rel=1e-12)
+
+
+def table():
+    columns = {"run.rounds": [10, 100, 10, 100], "variant": ["printed"] * 2 + ["corrected"] * 2}
+    columns |= {"topology.name": ["ring", "star"] * 2, "ratio": [0.1, 0.2, 0.3, np.nan]}
+    return pd.DataFrame(
+        columns | {"ratio_low": [0.05, 0.1, 0.2, np.nan], "ratio_high": [0.2, 0.4, np.inf, np.nan]}
+    )
+
+
+def test_ratios_over_numbers_and_over_names():
+    ax = figures.ratios(table(), "run.rounds")
+    assert (ax.get_xscale(), ax.get_yscale()) == ("log", "log")
+    assert ax.get_legend_handles_labels()[1] == ["printed", "corrected"]
+    drawn = ax.containers[0].lines[0]
+    np.testing.assert_allclose(drawn.get_ydata(), [0.1, 0.2])
+    np.testing.assert_allclose(drawn.get_xdata(), [10, 100], rtol=0.04)
+    names = figures.ratios(table(), "topology.name")
+    assert [t.get_text() for t in names.get_xticklabels()] == ["ring", "star"]
+    assert names.get_xscale() == "linear"
+
+
+def test_a_rate_shows_its_points_fit_and_prediction():
+    x = np.array([10.0, 100.0, 1000.0])
+    ax = figures.rate(x, 3 * x**-0.5, fitted=(-0.5, 3.0), exponent_ci=(-0.6, -0.4), predicted=-1)
+    np.testing.assert_allclose(line(ax, "fit").get_ydata()[[0, -1]], 3 * x[[0, -1]] ** -0.5)
+    assert line(ax, "fit").get_label() == "fit, slope -0.50 [-0.60, -0.40]"
+    predicted = line(ax, "predicted").get_ydata()
+    assert predicted[-1] / predicted[0] == pytest.approx(0.01)
+
+
+def test_what_cannot_be_drawn_is_said(runs):
+    with pytest.raises(UnknownNameError, match=r"measure of the run ring is called 'los'; did you mean loss"):
+        figures.comparison(runs, "los")
+    with pytest.raises(InputError, match="there is no run to draw"):
+        figures.comparison({})
+    with pytest.raises(InputError, match="must be above 0"):
+        figures.rate([1, 2], [0, 1])
+    with pytest.raises(InputError, match="equal length"):
+        figures.rate([1, 2], [1])
+    with pytest.raises(UnknownNameError, match=r"did you mean run\.rounds"):
+        figures.ratios(table(), "run.round")
+    with pytest.raises(InputError, match="not applicable anywhere"):
+        figures.ratios(table().assign(ratio=np.nan), "run.rounds")
+
+
+def test_figures_are_written_as_vectors_with_text(runs, tmp_path):
+    png, pdf = plots.save(figures.comparison(runs).figure, tmp_path, "f")
+    assert png.read_bytes()[:4] == b"\x89PNG"
+    assert b"/Type0" in pdf.read_bytes() or b"/TrueType" in pdf.read_bytes()
+    assert b"/Subtype /Image" not in pdf.read_bytes()

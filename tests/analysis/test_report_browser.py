@@ -1,0 +1,84 @@
+"""The report opens from a file in a real browser, without complaints and without asking the network."""
+
+import json
+import re
+import shutil
+import subprocess
+
+import pytest
+
+import dfltheory as dfl
+from dfltheory.analysis.experiment import Study, perform_all, scheduled_cases
+
+NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory):
+    cases = scheduled_cases(
+        "dfedsam.theorem_4_5",
+        task=dfl.tasks.quadratic(m=4, d=2, sigma=0.1, seed=0),
+        topologies=("ring", "complete"),
+        Q=(1,),
+        K=1,
+        rounds=150,
+        seeds=3,
+        variants=("printed", "corrected"),
+    )
+    study = Study(title="A small study", outcomes=perform_all(cases), not_tested=["The rest <of> the world."])
+    return study.save(tmp_path_factory.mktemp("report"))
+
+
+def test_the_page_names_nothing_outside_itself(report):
+    page = report.read_text(encoding="utf-8")
+    assert not re.findall(r"""(?:src|href|action)\s*=\s*["'](?!data:|#)[^"']*""", page)
+    assert not re.findall(r"url\(\s*['\"]?(?!data:|#)", page)
+    assert not re.findall(r"@import|<script[^>]+src|<iframe|<link", page)
+
+
+@pytest.fixture(scope="module")
+def opened(report, tmp_path_factory):
+    """The page's DOM, the console's lines and the requests, as a headless Chromium saw them."""
+    browser = next(filter(None, map(shutil.which, NAMES)), None)
+    if browser is None:
+        pytest.skip(f"no browser: none of {', '.join(NAMES)} is installed")
+    folder = tmp_path_factory.mktemp("browser")
+    quiet = (
+        "--headless",
+        "--no-sandbox",
+        "--disable-gpu",
+        "--disable-background-networking",
+        "--no-first-run",
+    )
+    quiet += (
+        "--disable-component-update",
+        "--disable-sync",
+        "--disable-dev-shm-usage",
+        "--disable-extensions",
+    )
+    told = (
+        "--enable-logging=stderr",
+        f"--log-net-log={folder / 'net.json'}",
+        f"--user-data-dir={folder / 'user'}",
+    )
+    command = [browser, *quiet, *told, "--dump-dom", report.as_uri()]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr[-2000:]
+    log = json.loads((folder / "net.json").read_text(encoding="utf-8"))
+    urls = {e["params"]["url"] for e in log["events"] if "url" in e.get("params", {})}
+    return done.stdout, re.findall(r".*CONSOLE.*", done.stderr), urls
+
+
+@pytest.mark.slow
+def test_a_browser_shows_it_without_complaint(opened):
+    dom, console, _ = opened
+    assert "A small study" in dom
+    assert dom.count("data:image/png;base64,") >= 1
+    assert "The rest &lt;of&gt; the world." in dom
+    assert console == []
+
+
+@pytest.mark.slow
+def test_a_browser_asks_the_network_for_nothing(opened):
+    asked = {url for url in opened[2] if url.startswith(("http", "ws", "ftp")) and "google" not in url}
+    assert asked == set()  # Google's own update and account services are the browser's, not the page's

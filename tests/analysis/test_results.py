@@ -1,0 +1,168 @@
+"""What was written loads back, equal."""
+
+import dataclasses
+import json
+import math
+import tomllib
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dfltheory.analysis.compare import Verdict, compare
+from dfltheory.analysis.config import read_plan
+from dfltheory.analysis.results import load_results, load_verdicts, verdict_from_dict
+from dfltheory.analysis.statistics import Interval
+from dfltheory.analysis.sweep import sweep
+from dfltheory.errors import DataError, InputError, UnknownNameError
+from dfltheory.files import json_text, write_json
+
+TEXT = """
+title = "two axes"
+[task]
+name = "quadratic"
+m = 4
+d = 2
+sigma = 0.2
+[algorithm]
+name = "dfedsam"
+K = 1
+eta = 0.05
+[run]
+rounds = 30
+seeds = 3
+[theorem]
+key = "dfedsam.theorem_4_5"
+variants = ["printed", "corrected"]
+[sweep]
+topology.name = ["ring", "complete"]
+"algorithm.rho" = [0, 0.1]
+"""
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory):
+    return sweep(read_plan(tomllib.loads(TEXT), "x.toml"), tmp_path_factory.mktemp("sweep"), jobs=1).results
+
+
+number = st.floats(allow_nan=False) | st.just(math.nan)
+words = st.text(max_size=8)
+verdicts = st.builds(
+    Verdict,
+    kind=st.sampled_from(["holds", "violated", "undecided", "vacuous", "not applicable"]),
+    key=words,
+    variant=words,
+    reason=words,
+    measured=st.builds(Interval, number, number, number),
+    bound=number,
+    ratio=number,
+    ratio_ci=st.tuples(number, number),
+    trivial=number,
+    terms=st.dictionaries(words, number, max_size=3),
+    conditions=st.lists(words, max_size=2).map(tuple),
+    estimated=st.lists(words, max_size=2).map(tuple),
+    seeds=st.integers(0, 99),
+    rounds=st.integers(0, 10**9),
+    confidence=st.floats(0.01, 0.99),
+)
+
+
+@given(verdicts)
+def test_a_verdict_is_equal_after_json(verdict):
+    assert verdict_from_dict(json.loads(json_text(verdict.to_dict()))) == verdict
+
+
+def test_no_field_of_a_verdict_is_forgotten():
+    # a field that is added to Verdict must go through to_dict and back: the strategy above must build it
+    drawn = {f.name for f in dataclasses.fields(Verdict) if f.compare}
+    built = "kind key variant reason measured bound ratio ratio_ci trivial terms conditions estimated"
+    assert drawn == {*built.split(), "seeds", "rounds", "confidence"}
+
+
+@pytest.mark.parametrize("spoilt", [{"ratio": "much"}, {"ratio_ci": [1]}, {"terms": None}, {"seeds": None}])
+def test_what_is_no_verdict_is_refused(results, spoilt):
+    with pytest.raises(DataError, match="this is no verdict"):
+        verdict_from_dict(results.cells[0].record["verdicts"][0] | spoilt)
+    with pytest.raises(DataError, match="KeyError: 'kind'"):
+        verdict_from_dict({})
+
+
+def test_verdicts_load_from_a_file(results, tmp_path):
+    found = results.cells[0].verdicts
+    write_json(tmp_path / "verdicts.json", [v.to_dict() for v in found])
+    assert load_verdicts(tmp_path / "verdicts.json") == list(found)
+    write_json(tmp_path / "other.json", {})
+    with pytest.raises(DataError, match="holds no list of verdicts"):
+        load_verdicts(tmp_path / "other.json")
+    with pytest.raises(InputError, match="does not exist"):
+        load_verdicts(tmp_path / "none.json")
+    (tmp_path / "half.json").write_text("[")
+    with pytest.raises(DataError, match="cannot be read"):
+        load_verdicts(tmp_path / "half.json")
+
+
+def test_histories_load_back_and_give_the_same_verdicts(results):
+    for cell in results.cells:
+        assert cell.history.grad_norm_sq.shape == (3, 31)
+        for verdict in cell.verdicts:
+            assert compare(cell.history, verdict.key, variant=verdict.variant) == verdict
+            assert verdict.plot().get_lines()
+
+
+def test_the_table_is_tidy(results):
+    frame = results.frame
+    assert len(frame) == 4 * 2  # cells x variants
+    assert frame["hash"].nunique() == 4
+    row = frame.iloc[2]
+    cell = results.cells[1]
+    assert (row["topology.name"], row["algorithm.rho"], row["variant"]) == ("ring", 0.1, "printed")
+    assert row["run.seeds"] == 3
+    assert row["constant.L"] == cell.history.constants.L
+    assert row["standing.L"] == "exact"
+    assert row["network.lam"] == pytest.approx(1 / 3)
+    assert row["final.loss"] == pytest.approx(cell.history.loss[:, -1].mean(), rel=1e-15)
+    assert row["final_std.loss"] == pytest.approx(cell.history.loss[:, -1].std(ddof=1), rel=1e-12)
+    assert row["version.torch"] == cell.record["version"]["torch"]
+    assert frame["kind"].tolist() == [v.kind for c in results.cells for v in c.verdicts]
+    ratios = [v.ratio for c in results.cells for v in c.verdicts]
+    np.testing.assert_array_equal(frame["ratio"].to_numpy(float), ratios)
+
+
+def test_the_tables_on_disk_are_these(results):
+    on_disk = pd.read_parquet(results.folder / "results.parquet")
+    assert list(on_disk.columns) == list(results.frame.columns)
+    for name in ("hash", "kind", "ratio", "algorithm.rho", "topology.name"):
+        assert on_disk[name].tolist() == pytest.approx(results.frame[name].tolist(), nan_ok=True)
+    history = pd.read_parquet(results.folder / "history.parquet")
+    cell = results.cells[3]
+    part = history.query("hash == @cell.key and measure == 'consensus' and seed == 2")["value"]
+    np.testing.assert_array_equal(part.to_numpy(), cell.history.consensus[2])
+
+
+def test_cells_are_found_by_their_settings(results):
+    rings = results.where(topology__name="ring")
+    assert [c.settings["algorithm.rho"] for c in rings] == [0, 0.1]
+    assert list(results.runs(rings)) == ["0", "0.1"]
+    assert list(results.runs(results.where(algorithm__rho=0))) == ["ring", "complete"]
+    with pytest.raises(
+        UnknownNameError, match=r"swept field is called 'topology\.nam'; did you mean topology\.name"
+    ):
+        results.where(topology__nam="ring")
+
+
+def test_a_folder_loads_back(results):
+    again = load_results(results.folder)
+    assert again.title == "two axes"
+    assert again.frame.equals(results.frame)
+    with pytest.raises(InputError, match=r"holds no sweep\.json"):
+        load_results(results.folder / "cells")
+
+
+def test_columns_of_two_types_become_text(tmp_path):
+    document = tomllib.loads(TEXT)
+    document["sweep"] = {"topology": [{"name": "torus", "sides": [2, 2]}, {"name": "ring"}]}
+    frame = sweep(read_plan(document, "x.toml"), tmp_path, jobs=1).results.frame
+    assert frame["topology.sides"].iloc[0] == "[2, 2]"
+    assert frame["topology.sides"].isna().tolist() == [False, False, True, True]

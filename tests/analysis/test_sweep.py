@@ -1,0 +1,324 @@
+"""Sweeps: nothing is lost, nothing is repeated, and nothing depends on where or when a cell ran."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+import torch
+
+from dfltheory.analysis import sweep as sweeps
+from dfltheory.analysis import sweep_cell
+from dfltheory.analysis.config import load_plan, read_plan
+from dfltheory.analysis.results import CELLS, MANIFEST, load_results
+from dfltheory.analysis.sweep import ClusterError, sweep
+from dfltheory.errors import InputError
+
+TEXT = """
+title = "small"
+[task]
+name = "quadratic"
+m = 4
+d = 2
+sigma = 0.2
+zeta = 0.2
+[algorithm]
+name = "dfedsam"
+K = 1
+[run]
+rounds = 120
+seeds = 3
+[theorem]
+key = "dfedsam.theorem_4_5"
+variants = ["printed", "corrected"]
+schedule = true
+constants = { rho0 = 1.0 }
+[sweep]
+topology.name = ["ring", "complete"]
+"algorithm.Q" = [1, 2]
+"""
+
+
+@pytest.fixture
+def plan(tmp_path):
+    (tmp_path / "small.toml").write_text(TEXT)
+    return load_plan(tmp_path / "small.toml")
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """The sweep as it comes out without interruption, in this process."""
+    import tomllib
+
+    return sweep(
+        read_plan(tomllib.loads(TEXT), "small.toml"), tmp_path_factory.mktemp("whole"), jobs=1
+    ).results
+
+
+def assert_same(found, expected):
+    """Equal bit for bit, but for how long it took."""
+    assert [c.key for c in found.cells] == [c.key for c in expected.cells]
+    for one, other in zip(found.cells, expected.cells, strict=True):
+        assert one.status == other.status == "done"
+        assert {**one.record, "seconds": 0} == {**other.record, "seconds": 0}
+        for name, array in one.history.measures().items():
+            np.testing.assert_array_equal(array, other.history.measures()[name])
+    left, right = (r.frame.drop(columns="seconds") for r in (found, expected))
+    assert left.equals(right)
+
+
+def stamps(folder):
+    return {p.name: (p.stat().st_mtime_ns, p.stat().st_ino) for p in (folder / CELLS).glob("*.json")}
+
+
+def test_a_sweep_runs_every_cell_and_a_second_call_runs_none(plan, tmp_path, whole):
+    out = tmp_path / "out"
+    first = sweep(plan, out, jobs=1)
+    assert (first.ran, first.kept, first.count("done")) == (4, 0, 4)
+    before = stamps(out)
+    again = sweep(plan, out, jobs=1)
+    assert (again.ran, again.kept) == (0, 4)
+    assert stamps(out) == before
+    assert_same(again.results, whole)
+
+
+def test_the_cells_ran_what_the_file_says(whole):
+    assert [dict(c.settings) for c in whole.cells] == [
+        {"topology.name": n, "algorithm.Q": q} for n in ("ring", "complete") for q in (1, 2)
+    ]
+    for cell in whole.cells:
+        assert cell.settings["algorithm.Q"] == cell.history.algorithm.Q
+        assert cell.record["network"]["lam"] == pytest.approx(
+            {"ring": 1 / 3, "complete": 0.0}[cell.settings["topology.name"]], abs=1e-12
+        )
+        assert cell.history.algorithm.eta == pytest.approx(1 / 120**0.5, rel=1e-9)
+        assert [v.variant for v in cell.verdicts] == ["printed", "corrected"]
+
+
+class Crash(BaseException):
+    """The process is gone: nothing after it runs."""
+
+
+def test_a_crash_at_any_write_loses_nothing_and_repeats_nothing(plan, tmp_path, whole, monkeypatch):
+    real, calls = os.replace, []
+
+    def counting(source, target):
+        calls.append(target)
+        if len(calls) == crash_at:
+            raise Crash
+        real(source, target)
+
+    monkeypatch.setattr(os, "replace", counting)
+    # the manifest, for each cell its history (within the cell, then in its place) and its record, two tables
+    for crash_at in range(1, 1 + 4 * 3 + 2 + 1):
+        calls.clear()
+        out = tmp_path / str(crash_at)
+        with pytest.raises(Crash):
+            sweep(plan, out, jobs=1)
+        finished = stamps(out)
+        rest = sweep(plan, out, jobs=1)  # calls is beyond crash_at by now
+        assert (rest.ran, rest.kept) == (4 - len(finished), len(finished))
+        assert {name: stamps(out)[name] for name in finished} == finished
+        assert_same(rest.results, whole)
+    assert len(finished) == 4  # the last crash was at the last table
+
+
+@pytest.mark.slow
+def test_killed_again_and_again_it_ends_with_the_same_numbers(plan, tmp_path, whole):
+    out = tmp_path / "out"
+    command = (
+        "import sys; from dfltheory.analysis.config import load_plan;"
+        "from dfltheory.analysis.sweep import sweep;"
+        "sweep(load_plan(sys.argv[1]), sys.argv[2], jobs=1)"
+    )
+    kills, kept = 0, {}
+    for wanted in (1, 2, 3):
+        process = subprocess.Popen([sys.executable, "-c", command, tmp_path / "small.toml", out])
+        until = time.monotonic() + 120
+        while process.poll() is None and time.monotonic() < until:
+            if (out / CELLS).is_dir() and len(stamps(out)) >= wanted:
+                os.kill(process.pid, signal.SIGKILL)
+                kills += 1
+                break
+            time.sleep(0.001)
+        process.wait()
+        now = stamps(out)
+        assert len(now) >= wanted
+        assert {name: now[name] for name in kept} == kept
+        kept = now
+    assert kills >= 1
+    last = sweep(plan, out, jobs=1)
+    assert last.kept == len(kept)
+    assert {name: stamps(out)[name] for name in kept} == kept
+    assert_same(last.results, whole)
+
+
+def test_processes_give_the_same_numbers(plan, tmp_path, whole):
+    assert_same(sweep(plan, tmp_path / "out", jobs=2).results, whole)
+
+
+def test_threads_of_the_caller_do_not_count(plan):
+    key, cell = "k", plan.cells[0]
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    try:
+        many = sweep_cell.run_cell(key, cell)[1]
+        assert torch.get_num_threads() == 2
+    finally:
+        torch.set_num_threads(before)
+    one = sweep_cell.run_cell(key, cell)[1]
+    assert {**many, "seconds": 0} == {**one, "seconds": 0}
+
+
+# -- failures --------------------------------------------------------------------------------------------
+
+
+def with_failure(source="x.toml"):
+    import tomllib
+
+    document = tomllib.loads(TEXT)
+    document["task"]["m"] = 6  # no hypercube has six clients
+    document["sweep"] = {"topology.name": ["ring", "hypercube", "complete"]}
+    return read_plan(document, source)
+
+
+def test_a_failed_cell_is_kept_with_its_error_and_the_others_go_on(tmp_path):
+    out = tmp_path / "out"
+    done = sweep(with_failure(), out, jobs=1)
+    assert [c.status for c in done.results.cells] == ["done", "failed", "done"]
+    failed = done.results.cells[1]
+    assert failed.error.startswith(
+        "InputError: x.toml (topology.name = hypercube): m = 6 is not a power of two"
+    )
+    assert "Traceback" in failed.record["error"]["traceback"]
+    row = done.results.frame.query("status == 'failed'").iloc[0]
+    assert (row["topology.name"], row["error"]) == ("hypercube", failed.error)
+    with pytest.raises(InputError, match="is failed: it has no history"):
+        _ = failed.history
+    again = sweep(with_failure(), out, jobs=1)
+    assert (again.ran, again.count("failed")) == (0, 1)
+
+
+def test_failed_cells_run_again_on_demand_only(tmp_path, monkeypatch):
+    out = tmp_path / "out"
+    sweep(with_failure(), out, jobs=1)
+    ran = []
+    real = sweep_cell.run_cell
+
+    def spying(key, cell):
+        ran.append(cell.topology.name)
+        return real(key, cell)
+
+    monkeypatch.setattr(sweeps, "run_cell", spying)
+    assert sweep(with_failure(), out, jobs=1, retry_failed=True).ran == 1
+    assert ran == ["hypercube"]
+
+
+def test_a_record_without_its_history_or_half_a_record_does_not_count(plan, tmp_path, whole):
+    out = tmp_path / "out"
+    keys = [c.key for c in sweep(plan, out, jobs=1).results.cells]
+    (out / CELLS / f"{keys[0]}.safetensors").unlink()
+    (out / CELLS / f"{keys[1]}.json").write_text('{"status": "do')
+    again = sweep(plan, out, jobs=1)
+    assert again.ran == 2
+    assert_same(again.results, whole)
+
+
+def test_half_written_files_are_removed_and_no_others(plan, tmp_path):
+    out = tmp_path / "out"
+    key = sweep(plan, out, jobs=1).results.cells[0].key
+    halves = [out / CELLS / f".{key}-abc.json", out / ".results-abc.parquet"]
+    foreign = [out / ".my-notes", out / CELLS / "notes.txt"]
+    for path in halves + foreign:
+        path.write_text("x")
+    sweep(plan, out, jobs=1)
+    assert not any(p.exists() for p in halves)
+    assert all(p.exists() for p in foreign)
+
+
+def test_one_sweep_at_a_time(plan, tmp_path):
+    fcntl = pytest.importorskip("fcntl")
+    out = tmp_path / "out"
+    out.mkdir()
+    with open(out / ".lock", "a") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        with pytest.raises(InputError, match="another sweep is writing into"):
+            sweep(plan, out, jobs=1)
+    assert not (out / MANIFEST).exists()
+    assert sweep(plan, out, jobs=1).count("done") == 4
+
+
+def test_two_cells_of_one_configuration(tmp_path):
+    document = {
+        "task": {"name": "quadratic"},
+        "algorithm": {"name": "fedavg", "eta": 0.1, "K": 1},
+        "sweep": {"topology.name": ["ring", "star"]},  # which FedAvg does not have
+    }
+    with pytest.raises(InputError, match=r"two cells are the same experiment: topology\.name = ring"):
+        sweep(read_plan(document, "x.toml"), tmp_path, jobs=1)
+
+
+def test_models_are_kept_on_demand(tmp_path):
+    document = {
+        "task": {"name": "quadratic", "m": 4, "d": 3},
+        "algorithm": {"name": "local", "eta": 0.1, "K": 1},
+        "run": {"rounds": 2, "seeds": 2},
+        "sweep": {"run.keep_models": [False, True]},
+    }
+    cells = sweep(read_plan(document, "x.toml"), tmp_path, jobs=1).results.cells
+    assert [c.history.x.shape for c in cells] == [(2, 4, 0), (2, 4, 3)]
+    expected = read_plan(document, "x.toml").cells[1].build().train(progress=False)
+    np.testing.assert_array_equal(cells[1].history.x, expected.x)
+
+
+def test_jobs_must_be_a_number_of_processes(plan, tmp_path):
+    with pytest.raises(InputError, match="jobs = 0 must be an integer >= 1"):
+        sweep(plan, tmp_path, jobs=0)
+
+
+def test_an_unfinished_sweep_loads_with_cells_missing(plan, tmp_path, whole):
+    out = tmp_path / "out"
+    keys = [c.key for c in sweep(plan, out, jobs=1).results.cells]
+    (out / CELLS / f"{keys[2]}.json").unlink()
+    results = load_results(out)
+    assert [c.status for c in results.cells] == ["done", "done", "missing", "done"]
+    missing = results.frame.query("status == 'missing'")
+    assert missing["topology.name"].tolist() == ["complete"]
+
+
+# -- clusters ---------------------------------------------------------------------------------------------
+
+
+def test_without_distributed_the_extra_is_named(plan, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(ClusterError, match=r"pip install 'dfltheory\[cluster\]'"):
+        sweep(plan, tmp_path, cluster="tcp://127.0.0.1:1")
+
+
+@pytest.mark.slow
+@pytest.mark.distributed
+@pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
+def test_a_cluster_of_separate_processes_gives_the_same_numbers(plan, tmp_path, whole):
+    distributed = pytest.importorskip("distributed")
+    with distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, host="127.0.0.1"
+    ) as cluster:
+        pids = set(distributed.Client(cluster, set_as_default=False).run(os.getpid).values())
+        assert len(pids) == 2
+        assert os.getpid() not in pids
+        done = sweep(plan, tmp_path / "out", cluster=cluster.scheduler_address)
+        failing = sweep(with_failure(), tmp_path / "failing", cluster=cluster.scheduler_address)
+    assert_same(done.results, whole)
+    assert [c.status for c in failing.results.cells] == ["done", "failed", "done"]
+
+
+@pytest.mark.slow
+@pytest.mark.distributed
+@pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
+def test_an_address_without_a_scheduler(plan, tmp_path):
+    pytest.importorskip("distributed")
+    with pytest.raises(ClusterError, match=r"no dask scheduler at tcp://127\.0\.0\.1:9"):
+        sweep(plan, tmp_path, cluster="tcp://127.0.0.1:9")

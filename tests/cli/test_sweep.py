@@ -1,0 +1,106 @@
+"""``dfltheory sweep`` as people and programs call it."""
+
+import json
+
+import pytest
+
+from dfltheory.cli import run
+
+TEXT = """
+[task]
+name = "quadratic"
+m = 4
+d = 2
+[algorithm]
+name = "dfedavg"
+K = 1
+eta = 0.05
+[run]
+rounds = 3
+[sweep]
+topology.name = ["ring", "complete"]
+"""
+
+
+@pytest.fixture
+def file(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "small.toml"
+    path.write_text(TEXT)
+    return path
+
+
+def test_json_is_one_document_and_nothing_else(file, capsys):
+    assert run(["sweep", str(file), "--jobs", "1", "--json"]) == 0
+    said = capsys.readouterr()
+    document = json.loads(said.out)
+    assert said.err == ""
+    assert (document["ran"], document["kept"], document["folder"]) == (2, 0, "results/small")
+    assert [c["settings"]["topology.name"] for c in document["cells"]] == ["ring", "complete"]
+    assert {c["status"] for c in document["cells"]} == {"done"}
+    assert run(["sweep", str(file), "--jobs", "1", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["kept"] == 2
+
+
+def test_the_table_has_a_row_for_each_cell(file, capsys):
+    assert run(["sweep", str(file), "--jobs", "1", "--out", "here"]) == 0
+    said = capsys.readouterr().out
+    assert "ring" in said
+    assert "complete" in said
+    assert "2 cells run, 0 kept from before, 0 failed: here" in said
+    assert (file.parent / "here" / "results.parquet").is_file()
+
+
+def test_a_failed_cell_is_told_and_counts(file, capsys):
+    file.write_text(TEXT.replace("m = 4", "m = 6").replace('"ring", ', '"hypercube", '))
+    assert run(["sweep", str(file), "--jobs", "1"]) == 1
+    assert "hypercube: InputError" in " ".join(capsys.readouterr().out.split())
+
+
+def test_a_violated_bound_is_a_failed_check(file, capsys):
+    theorem = '[theorem]\nkey = "dfedsam.theorem_4_5"\nvariants = ["printed"]\n'
+    # a smoothness far below the true one: the bound at these constants is false, and is seen to be
+    constants = "constants = { L = 1e-9, sigma_l = 0.0, sigma_g = 0.0, f0_gap = 1e-9 }\n"
+    file.write_text(
+        TEXT.replace("[sweep]", theorem + constants + "[run.x]\n[sweep]").replace("[run.x]\n", "")
+    )
+    assert run(["sweep", str(file), "--jobs", "1", "--set", "run.seeds=4", "--json"]) == 1
+    kinds = [v["kind"] for c in json.loads(capsys.readouterr().out)["cells"] for v in c["verdicts"]]
+    assert "violated" in kinds
+
+
+def test_listing_runs_nothing(file, capsys):
+    assert run(["sweep", str(file), "--list", "--json", "--set", "run.rounds=9"]) == 0
+    listed = json.loads(capsys.readouterr().out)
+    assert [c["settings"] for c in listed["cells"]] == [{"topology.name": n} for n in ("ring", "complete")]
+    assert not (file.parent / "results").exists()
+    assert run(["sweep", str(file), "--list", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["cells"][0]["hash"] != listed["cells"][0]["hash"]
+
+
+def test_fields_are_explained(capsys):
+    assert run(["sweep", "--fields"]) == 0
+    assert "`evaluate_every`" in capsys.readouterr().out
+    assert run(["sweep", "--fields", "--json"]) == 0
+    assert {"section", "field", "type", "default", "required", "help"} <= set(
+        json.loads(capsys.readouterr().out)["fields"][0]
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        (["none.toml"], "none.toml does not exist"),
+        ([], "give an experiment file, or --fields"),
+        (["small.toml", "--set", "run.round=3"], "did you mean rounds?"),
+        (["small.toml", "--set", "rounds"], "is not of the form NAME=VALUE"),
+        (["small.toml", "--jobs", "0"], "jobs = 0 must be an integer >= 1"),
+        (["small.toml", "--job", "1"], "No such option"),
+    ],
+)
+def test_wrong_use_gets_one_line_and_status_2(file, capsys, arguments, line):
+    assert run(["sweep", *arguments]) == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert line in said.err
+    assert said.err.count("\n") == 1
