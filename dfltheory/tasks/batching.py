@@ -15,7 +15,6 @@ import abc
 import copy
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -23,6 +22,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from dfltheory.errors import InputError, UnknownNameError
+from dfltheory.tasks.modules import Layout
 
 Loss = Callable[[Tensor, Tensor], Tensor]
 """(outputs (B, ...), targets (B, ...)) -> mean over the examples, a scalar."""
@@ -34,36 +34,6 @@ def mean_squared(outputs: Tensor, targets: Tensor) -> Tensor:
 
 
 LOSSES: dict[str, Loss] = {"cross_entropy": functional.cross_entropy, "mse": mean_squared}
-
-
-@dataclass(frozen=True)
-class Layout:
-    """Where each parameter of a module lies in the flat vector of length d, in named_parameters' order."""
-
-    names: tuple[str, ...]
-    shapes: tuple[torch.Size, ...]
-    slices: tuple[slice, ...]
-    d: int
-
-    @classmethod
-    def of(cls, module: nn.Module) -> Layout:
-        names, shapes, slices, end = [], [], [], 0
-        for name, p in module.named_parameters():
-            names.append(name)
-            shapes.append(p.shape)
-            slices.append(slice(end, end + p.numel()))
-            end += p.numel()
-        if end == 0:
-            raise InputError("a module without parameters has nothing to train")
-        return cls(tuple(names), tuple(shapes), tuple(slices), end)
-
-    def views(self, x: Tensor) -> list[Tensor]:
-        """The parameters of flat (..., d) as views (..., *shape)."""
-        return [x[..., s].view(*x.shape[:-1], *shape) for s, shape in zip(self.slices, self.shapes)]
-
-    def flat(self, module: nn.Module) -> Tensor:
-        """The module's parameters as one vector (d,), a copy."""
-        return torch.cat([p.detach().reshape(-1) for p in module.parameters()])
 
 
 class Strategy(abc.ABC):
@@ -261,7 +231,6 @@ def choose(
 __all__ = [
     "LOSSES",
     "Batched",
-    "Layout",
     "Loop",
     "Loss",
     "Strategy",

@@ -5,15 +5,15 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
 
 from dfltheory.constants import ProblemConstants
 from dfltheory.errors import InputError, UnknownNameError
-from dfltheory.models import split
-from dfltheory.tasks.batching import LOSSES, Layout, Loop, Loss, choose
+from dfltheory.tasks.batching import LOSSES, Loop, Loss, choose
+from dfltheory.tasks.modules import Layout, refuse_unfit, shared_index
 from dfltheory.tasks.sampling import Epochs, iid
 from dfltheory.tasks.task import Task
 
@@ -21,11 +21,29 @@ Examples = tuple[Any, Any]
 """(inputs (n, ...), targets (n, ...)): tensors or numpy arrays."""
 
 
-class Batch(NamedTuple):
-    """One minibatch for every seed and client: inputs (S, m, B, ...), targets (S, m, B, ...)."""
+class Batch:
+    """One minibatch for every seed and client, by the places (S, m, B) of its examples in the task's data.
 
-    X: Tensor
-    y: Tensor
+    Inputs ``X`` (S, m, B, ...) and targets ``y`` (S, m, B, ...) are gathered when first asked for, so that
+    local work on a few clients gathers no more than theirs.
+    """
+
+    def __init__(self, task: Supervised, places: Tensor, X: Tensor | None = None):
+        self._task, self.places = task, places
+        if X is not None:
+            self.X = X
+
+    @cached_property
+    def X(self) -> Tensor:
+        return self._task.gathered(self.places)
+
+    @cached_property
+    def y(self) -> Tensor:
+        return self._task.y.index_select(0, self.places.reshape(-1)).unflatten(0, self.places.shape)
+
+    def rows(self, rows: slice) -> Batch:
+        X = self.__dict__.get("X")
+        return Batch(self._task, self.places[:, rows], None if X is None else X[:, rows])
 
 
 class Supervised(Task):
@@ -195,11 +213,29 @@ class Supervised(Task):
         return self._batch(iid(self.sizes, self.batch, generators), generators)
 
     def _batch(self, index: Tensor, generators: Sequence[torch.Generator]) -> Batch:
-        flat = (index + self.offsets.unsqueeze(-1)).reshape(-1)
-        X = self._prepared(self.X.index_select(0, flat)).unflatten(0, index.shape)
-        if self.augment is not None:
-            X = self.augment(X, generators)
-        return Batch(X, self.y.index_select(0, flat).unflatten(0, index.shape))
+        places = index + self.offsets.unsqueeze(-1)
+        if self.augment is None:
+            return Batch(self, places)
+        return Batch(self, places, self.augment(self.gathered(places), generators))
+
+    def gathered(self, places: Tensor) -> Tensor:
+        """The inputs at these places (...), ready for the module."""
+        return self._prepared(self.X.index_select(0, places.reshape(-1))).unflatten(0, places.shape)
+
+    def chunk(self, seeds: int) -> int | None:
+        # augmentation draws for all clients at once; exact gradients are taken in pieces of their own
+        if self.augment is not None or self.batch is None or self.device.type != "cpu":
+            return None
+        return max(1, _CACHE // (seeds * self.d * self.dtype.itemsize))
+
+    def restrict(self, rows: slice) -> Supervised:
+        part = copy.copy(self)
+        vars(part).pop("log_frequencies", None)
+        part.sizes, part.offsets, part.m = self.sizes[rows], self.offsets[rows], rows.stop - rows.start
+        return part
+
+    def pick(self, batch: Batch | None, rows: slice) -> Batch | None:
+        return None if batch is None else batch.rows(rows)
 
     def gradient(self, x: Tensor, batch: Batch | None = None) -> Tensor:
         return self._gradient(x, batch, None)
@@ -211,9 +247,8 @@ class Supervised(Task):
     def _gradient(self, x: Tensor, batch: Batch | None, shift: Tensor | None) -> Tensor:
         S = x.shape[0]
         total: Tensor | None = None
-        for X, y, clients, share in (
-            [(*batch, slice(None), None)] if batch is not None else self._everything(S)
-        ):
+        whole = [] if batch is None else [(batch.X, batch.y, slice(None), None)]
+        for X, y, clients, share in whole or self._everything(S):
             part = x[:, clients]
             n = part.shape[:2]
             offset = None if shift is None else shift[clients].expand(S, -1, -1).reshape(n.numel(), 1, -1)
@@ -230,9 +265,8 @@ class Supervised(Task):
     def loss(self, x: Tensor, batch: Batch | None = None) -> Tensor:
         S = x.shape[0]
         losses = torch.zeros(x.shape[:2], dtype=x.dtype, device=x.device)
-        for X, y, clients, share in (
-            [(*batch, slice(None), 1.0)] if batch is not None else self._everything(S)
-        ):
+        whole = [] if batch is None else [(batch.X, batch.y, slice(None), 1.0)]
+        for X, y, clients, share in whole or self._everything(S):
             part = x[:, clients]
             value = self.strategy.loss(part.flatten(0, 1), _merged(X), _merged(y))
             losses[:, clients].add_(value.view(part.shape[:2]), alpha=share)
@@ -273,7 +307,8 @@ class Supervised(Task):
         )
         counts = torch.zeros(self.m, classes.shape[-1], dtype=self.dtype, device=self.device)
         owner = torch.repeat_interleave(torch.arange(self.m, device=self.device), self.sizes)
-        counts.index_put_((owner, self.y), torch.ones_like(self.y, dtype=self.dtype), accumulate=True)
+        own = self.y[int(self.offsets[0]) : int(self.offsets[-1] + self.sizes[-1])]
+        counts.index_put_((owner, own), torch.ones_like(own, dtype=self.dtype), accumulate=True)
         return (counts / self.sizes.unsqueeze(-1)).log().clamp_min(-1e4)
 
     # -- what is measured -------------------------------------------------------------------------------
@@ -345,6 +380,9 @@ class Supervised(Task):
         return X.to(self.dtype) if X.is_floating_point() else X
 
 
+_CACHE = 4_000_000
+"""Bytes of stacked parameters that local work takes on at once: what a processor's cache holds."""
+
 _PIECE = 2000
 """Examples that are pushed through the networks at once when all of them are asked for."""
 
@@ -359,26 +397,4 @@ def _checked_batch(batch: int | None) -> int | None:
     return batch
 
 
-def refuse_unfit(module: nn.Module) -> None:
-    """One clear line for modules whose forward pass changes state or draws random numbers."""
-    for name, part in module.named_modules():
-        if isinstance(part, nn.modules.batchnorm._BatchNorm) and part.track_running_stats:
-            raise InputError(
-                f"{name or 'the module'} is batch norm, whose statistics gossip does not mix: use group norm"
-            )
-        if isinstance(part, nn.modules.dropout._DropoutNd) and part.p > 0:
-            raise InputError(
-                f"{name or 'the module'} is dropout, which draws random numbers of its own: set p = 0"
-            )
-
-
-def shared_index(module: nn.Module, personal: str | Sequence[str] | None) -> slice | Tensor:
-    """The coordinates of the shared block: a slice where they are one run, else their positions."""
-    mask = split(module, personal).shared_mask
-    index = mask.nonzero().squeeze(1)
-    if len(index) and int(index[-1]) - int(index[0]) + 1 != len(index):
-        return index
-    return slice(int(index[0]), int(index[-1]) + 1) if len(index) else slice(0, 0)
-
-
-__all__ = ["Batch", "Examples", "Supervised", "refuse_unfit", "shared_index"]
+__all__ = ["Batch", "Examples", "Supervised"]

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from dfltheory.constants import ProblemConstants
+from dfltheory.errors import InputError
 
 
 class Task(abc.ABC):
@@ -70,6 +71,23 @@ class Task(abc.ABC):
     def blocks(self) -> tuple[slice, ...]:
         """The parameter tensors (layers) as slices of the last axis."""
         return (slice(0, self.d),)
+
+    # -- some of the clients -------------------------------------------------------------------
+
+    def chunk(self, seeds: int) -> int | None:
+        """For how many clients local work is best done at once; ``None``: all of them.
+
+        A task that gives a number also gives :meth:`restrict` and :meth:`pick`.
+        """
+        return None
+
+    def restrict(self, rows: slice) -> Task:
+        """The gradients of some clients only: a task of rows.stop - rows.start clients, for local work."""
+        raise InputError(f"the task {self.name} cannot be divided by clients")
+
+    def pick(self, batch: Any, rows: slice) -> Any:
+        """Some clients' part of a minibatch."""
+        raise InputError(f"the task {self.name} cannot be divided by clients")
 
     # -- what is measured ----------------------------------------------------------------------
 

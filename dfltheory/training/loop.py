@@ -15,6 +15,7 @@ from dfltheory.algorithms.base import Algorithm
 from dfltheory.errors import DivergenceError
 from dfltheory.tasks.task import Task
 from dfltheory.training.history import History
+from dfltheory.training.local import LocalWork
 from dfltheory.training.metrics import Metric, Recorder, exploded, square
 from dfltheory.training.mixing import Network, ServerNetwork
 from dfltheory.training.oracle import RoundOracle
@@ -71,6 +72,7 @@ def train(
     network = Network(sequence, runs, seed, task.dtype, task.device) if sequence is not None else None
     server = ServerNetwork()
     share = float(getattr(algorithm, "participation", 1.0))
+    work = LocalWork(algorithm, task.chunk(len(runs)))
     recorder = Recorder(task, algorithm, metrics)
     x = starting_models(task, runs, x0, seed)
     state = algorithm.init(x, RoundOracle(task, runs, seed, rounds, rounds))
@@ -79,7 +81,7 @@ def train(
     for t in watch(range(rounds), progress, f"{algorithm.name} on {task.name}"):
         grad = RoundOracle(task, runs, seed, t, rounds, share)
         losses = task.loss(algorithm.models(state)) if network is not None and network.needs_losses else None
-        state = algorithm.local_update(state, grad)
+        state = work(state, grad)
         mix = network.at(t, losses) if network is not None else server.at(grad.active)
         state = algorithm.communicate(state, mix)
         if t + 1 == rounds:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,27 +17,83 @@ from dfltheory.training.randomness import numpy_generator
 _SPARSE_BELOW = 0.1
 """Share of non-zero weights under which a sparse product is the faster one (measured, see benchmarks)."""
 
+_DENSE_UP_TO = 4096
+"""Clients up to which a power of a sparse matrix may be held as a dense one."""
 
-def to_torch(W: Any, dtype: torch.dtype, device: torch.device | str, times: int = 1) -> Tensor:
-    """W as a tensor: CSR where W is sparse, else W^times, which costs one product instead of ``times``."""
+Step = Callable[[Tensor], Tensor]
+"""One product W z for every seed: (S, m, d) -> (S, m, d)."""
+
+
+def product(W: Any, dtype: torch.dtype, device: torch.device | str, times: int = 1) -> Step:
+    """z -> W^times z, by the cheapest way: dense with the power W^times, or ``times`` sparse products.
+
+    A sparse product costs the non-zero weights, a dense one m^2, at about ten times the speed.
+    """
     m = W.shape[0]
-    given_sparse = bool(sp.issparse(W))
-    csr = sp.csr_array(W) if given_sparse or np.count_nonzero(W) < _SPARSE_BELOW * m * m else None
-    if csr is not None and csr.nnz < _SPARSE_BELOW * m * m:
-        with warnings.catch_warnings():  # torch calls its CSR layout beta, and says so at every first use
-            warnings.filterwarnings("ignore", message="Sparse CSR tensor support is in beta")
-            return torch.sparse_csr_tensor(
-                torch.from_numpy(csr.indptr.astype(np.int64)),
-                torch.from_numpy(csr.indices.astype(np.int64)),
-                torch.from_numpy(np.asarray(csr.data, dtype=np.float64)).to(dtype),
-                size=csr.shape,
-                device=device,
-                check_invariants=True,
-            )
-    dense = np.asarray(W, dtype=np.float64) if csr is None else csr.toarray()
-    if times > 1:
-        dense = np.linalg.matrix_power(dense, times)
-    return torch.from_numpy(np.ascontiguousarray(dense)).to(dtype=dtype, device=device)
+    stored = int(W.nnz) if hasattr(W, "nnz") else int(np.count_nonzero(W))
+    dense_pays = times * stored >= _SPARSE_BELOW * m * m
+    if dense_pays and (m <= _DENSE_UP_TO or stored >= _SPARSE_BELOW * m * m):
+        whole = np.asarray(W.toarray() if hasattr(W, "toarray") else W, dtype=np.float64)
+        power = torch.from_numpy(np.ascontiguousarray(np.linalg.matrix_power(whole, times)))
+        return _Dense(power.to(dtype=dtype, device=device))
+    csr = sp.csr_array(W)
+    if torch.device(device).type == "cpu" and dtype in (torch.float32, torch.float64):
+        return _Sparse(csr.astype(np.float32 if dtype == torch.float32 else np.float64), times)
+    return _SparseTensor(_csr_tensor(csr, dtype, device), times)
+
+
+@dataclass(frozen=True)
+class _Dense:
+    W: Tensor
+
+    def __call__(self, z: Tensor) -> Tensor:
+        return (self.W @ z[0]).unsqueeze(0) if z.shape[0] == 1 else torch.matmul(self.W, z)
+
+
+@dataclass(frozen=True)
+class _Sparse:
+    """On a CPU: scipy's product, which beat torch's CSR five times at d = 8e5 and was never slower."""
+
+    W: Any
+    times: int
+
+    def __call__(self, z: Tensor) -> Tensor:
+        mixed = []
+        for zs in z:
+            values = zs.numpy()
+            for _ in range(self.times):
+                values = self.W @ values
+            mixed.append(torch.from_numpy(values))
+        return mixed[0].unsqueeze(0) if len(mixed) == 1 else torch.stack(mixed)
+
+
+@dataclass(frozen=True)
+class _SparseTensor:
+    """On a GPU, and for precisions that scipy does not know."""
+
+    W: Tensor
+    times: int
+
+    def __call__(self, z: Tensor) -> Tensor:
+        mixed = []
+        for zs in z:
+            for _ in range(self.times):
+                zs = self.W @ zs
+            mixed.append(zs)
+        return torch.stack(mixed)
+
+
+def _csr_tensor(csr: Any, dtype: torch.dtype, device: torch.device | str) -> Tensor:
+    with warnings.catch_warnings():  # torch calls its CSR layout beta, and says so at every first use
+        warnings.filterwarnings("ignore", message="Sparse CSR tensor support is in beta")
+        return torch.sparse_csr_tensor(
+            torch.from_numpy(csr.indptr.astype(np.int64)),
+            torch.from_numpy(csr.indices.astype(np.int64)),
+            torch.from_numpy(np.asarray(csr.data, dtype=np.float64)).to(dtype),
+            size=csr.shape,
+            device=device,
+            check_invariants=True,
+        )
 
 
 class Network:
@@ -54,41 +111,31 @@ class Network:
         self.m = int(sequence.m)
         self.needs_losses = bool(getattr(sequence, "needs_losses", False))
         self._seeds, self._root, self._dtype, self._device = seeds, root, dtype, device
-        self._kept: tuple[Any, int, Tensor] | None = None
+        self._kept: tuple[Any, int, Step] | None = None
 
     def at(self, t: int, losses: Tensor | None = None) -> Round:
         """The network of round t; ``losses`` (S, m) where the sequence chooses neighbours by them."""
         return Round(self, t, None if losses is None else losses.double().cpu().numpy())
 
-    def draw(self, t: int, times: int, losses: np.ndarray | None) -> list[list[Tensor]]:
-        """For every seed (one list for all where chance plays no part) the matrices to apply in order."""
+    def draw(self, t: int, times: int, losses: np.ndarray | None) -> list[list[Step]]:
+        """For every seed (one list for all where chance plays no part) the products to apply in order."""
         per_seed = self.sequence.random or self.needs_losses
         drawn = []
         for row, s in enumerate(self._seeds if per_seed else self._seeds[:1]):
             rng = numpy_generator(self._root, s, t, "network")
-            matrices = [
-                self.sequence.matrix(t * times + q, rng, losses[row])
-                if self.needs_losses and losses is not None
-                else self.sequence.matrix(t * times + q, rng)
-                for q in range(times)
-            ]
-            drawn.append(self._tensors(matrices))
+            known = (losses[row],) if self.needs_losses and losses is not None else ()
+            drawn.append(
+                self._steps([self.sequence.matrix(t * times + q, rng, *known) for q in range(times)])
+            )
         return drawn
 
-    def _tensors(self, matrices: list[Any]) -> list[Tensor]:
-        first = matrices[0]
-        same = all(W is first for W in matrices)
-        if same and self._kept is not None and self._kept[0] is first and self._kept[1] == len(matrices):
-            return self._repeat(self._kept[2], len(matrices))
-        if not same:
-            return [to_torch(W, self._dtype, self._device) for W in matrices]
-        tensor = to_torch(first, self._dtype, self._device, len(matrices))
-        self._kept = (first, len(matrices), tensor)
-        return self._repeat(tensor, len(matrices))
-
-    @staticmethod
-    def _repeat(tensor: Tensor, times: int) -> list[Tensor]:
-        return [tensor] * times if tensor.layout == torch.sparse_csr else [tensor]  # dense: W^Q already
+    def _steps(self, matrices: list[Any]) -> list[Step]:
+        first, times = matrices[0], len(matrices)
+        if any(W is not first for W in matrices):
+            return [product(W, self._dtype, self._device) for W in matrices]
+        if self._kept is None or self._kept[0] is not first or self._kept[1] != times:
+            self._kept = (first, times, product(first, self._dtype, self._device, times))
+        return [self._kept[2]]
 
 
 class ServerNetwork:
@@ -114,7 +161,7 @@ class Round:
 
     def __init__(self, network: Network, t: int, losses: np.ndarray | None):
         self._network, self._t, self._losses = network, t, losses
-        self._drawn: dict[int, list[list[Tensor]]] = {}
+        self._drawn: dict[int, list[list[Step]]] = {}
 
     def __call__(self, z: Tensor, times: int = 1) -> Tensor:
         """z_i <- sum_l w_il z_l, ``times`` times: (S, m, d) -> (S, m, d)."""
@@ -122,25 +169,14 @@ class Round:
             self._drawn[times] = self._network.draw(self._t, times, self._losses)
         drawn = self._drawn[times]
         if len(drawn) == 1:
-            for W in drawn[0]:
-                z = product(W, z)
-            return z
-        mixed = []
-        for s, matrices in enumerate(drawn):
-            zs = z[s]
-            for W in matrices:
-                zs = W @ zs
-            mixed.append(zs)
-        return torch.stack(mixed)
+            return _in_order(drawn[0], z)
+        return torch.cat([_in_order(steps, z[s : s + 1]) for s, steps in enumerate(drawn)])
 
 
-def product(W: Tensor, z: Tensor) -> Tensor:
-    """W z for every seed: (m, m) and (S, m, d) -> (S, m, d), W dense or CSR."""
-    if z.shape[0] == 1:
-        return (W @ z[0]).unsqueeze(0)
-    if W.layout == torch.sparse_csr:
-        return torch.stack([W @ zs for zs in z])
-    return torch.matmul(W, z)
+def _in_order(steps: list[Step], z: Tensor) -> Tensor:
+    for step in steps:
+        z = step(z)
+    return z
 
 
-__all__ = ["Network", "Round", "ServerNetwork", "product", "to_torch"]
+__all__ = ["Network", "Round", "ServerNetwork", "Step", "product"]

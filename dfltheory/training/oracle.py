@@ -47,6 +47,18 @@ class RoundOracle:
             [torch.rand(shape, generator=g, dtype=task.dtype, device=task.device) for g in self._generators]
         )
 
+    def of(self, rows: slice) -> SomeClients:
+        """The same round for some of the clients: they see the minibatches that they would see among all."""
+        if not hasattr(self, "_drawn"):
+            self._drawn: list[Any] = []
+        return SomeClients(self, rows)
+
+    def drawn(self, k: int) -> Any:
+        """The k-th minibatch of all clients, kept for those that ask later."""
+        while len(self._drawn) <= k:
+            self._drawn.append(self._draw())
+        return self._drawn[k]
+
     def _participants(self, seeds: Sequence[int], root: int, participation: float) -> Tensor:
         m = self._task.m
         mask = torch.zeros(len(seeds), m, 1, dtype=torch.bool)
@@ -56,4 +68,28 @@ class RoundOracle:
         return mask.to(self._task.device)
 
 
-__all__ = ["RoundOracle"]
+class SomeClients:
+    """The oracle of some clients in a round of all of them."""
+
+    def __init__(self, whole: RoundOracle, rows: slice):
+        self.t, self.horizon, self.shared, self.blocks = whole.t, whole.horizon, whole.shared, whole.blocks
+        self.active = None if whole.active is None else whole.active[:, rows]
+        self._whole, self._rows, self._k = whole, rows, 0
+        self._all = whole._task
+        self._task = self._all.restrict(rows)
+
+    def sample(self) -> Any:
+        self._k += 1
+        return self._all.pick(self._whole.drawn(self._k - 1), self._rows)
+
+    def __call__(self, y: Tensor, batch: Any) -> Tensor:
+        return self._task.gradient(y, batch)
+
+    def balanced(self, y: Tensor, batch: Any) -> Tensor:
+        return self._task.balanced_gradient(y, batch)
+
+    def uniform(self, shape: tuple[int, ...]) -> Tensor:
+        return self._whole.uniform((self._all.m, *shape[1:]))[:, self._rows]
+
+
+__all__ = ["RoundOracle", "SomeClients"]

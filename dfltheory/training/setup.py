@@ -61,7 +61,7 @@ def starting_models(task: Task, seeds: Sequence[int], x0: Any, seed: int) -> Ten
         starts = [task.start(torch_generator(seed, s, 0, "start")) for s in seeds]
         given = torch.stack(starts).unsqueeze(1)
     else:
-        given = torch.as_tensor(x0)
+        given = x0 if isinstance(x0, Tensor) else torch.as_tensor(np.asarray(x0))  # lists in full precision
         if tuple(given.shape) not in (shape[2:], shape[1:], shape):
             wanted = f"(d,) = {shape[2:]}, (m, d) = {shape[1:]} or (S, m, d) = {shape}"
             raise InputError(f"x0 has shape {tuple(given.shape)}, not {wanted}")

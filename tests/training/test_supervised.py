@@ -8,7 +8,8 @@ from torch.nn import functional
 
 import dfltheory.algorithms as alg
 from dfltheory.errors import DFLTheoryError
-from dfltheory.tasks.batching import Layout, choose, dense_layers
+from dfltheory.tasks.batching import choose, dense_layers
+from dfltheory.tasks.modules import Layout
 from dfltheory.tasks.supervised import Supervised
 from dfltheory.training import train
 from tests.algorithms.problems import ring_matrix

@@ -1,0 +1,67 @@
+"""A torch module as one vector of parameters: where each lies, which are shared, what cannot be one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from dfltheory.errors import InputError
+from dfltheory.models import split
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Where each parameter of a module lies in the flat vector of length d, in named_parameters' order."""
+
+    names: tuple[str, ...]
+    shapes: tuple[torch.Size, ...]
+    slices: tuple[slice, ...]
+    d: int
+
+    @classmethod
+    def of(cls, module: nn.Module) -> Layout:
+        names, shapes, slices, end = [], [], [], 0
+        for name, p in module.named_parameters():
+            names.append(name)
+            shapes.append(p.shape)
+            slices.append(slice(end, end + p.numel()))
+            end += p.numel()
+        if end == 0:
+            raise InputError("a module without parameters has nothing to train")
+        return cls(tuple(names), tuple(shapes), tuple(slices), end)
+
+    def views(self, x: Tensor) -> list[Tensor]:
+        """The parameters of flat (..., d) as views (..., *shape)."""
+        return [x[..., s].view(*x.shape[:-1], *shape) for s, shape in zip(self.slices, self.shapes)]
+
+    def flat(self, module: nn.Module) -> Tensor:
+        """The module's parameters as one vector (d,), a copy."""
+        return torch.cat([p.detach().reshape(-1) for p in module.parameters()])
+
+
+def refuse_unfit(module: nn.Module) -> None:
+    """One clear line for modules whose forward pass changes state or draws random numbers."""
+    for name, part in module.named_modules():
+        if isinstance(part, nn.modules.batchnorm._BatchNorm) and part.track_running_stats:
+            raise InputError(
+                f"{name or 'the module'} is batch norm, whose statistics gossip does not mix: use group norm"
+            )
+        if isinstance(part, nn.modules.dropout._DropoutNd) and part.p > 0:
+            raise InputError(
+                f"{name or 'the module'} is dropout, which draws random numbers of its own: set p = 0"
+            )
+
+
+def shared_index(module: nn.Module, personal: str | Sequence[str] | None) -> slice | Tensor:
+    """The coordinates of the shared block: a slice where they are one run, else their positions."""
+    mask = split(module, personal).shared_mask
+    index = mask.nonzero().squeeze(1)
+    if len(index) and int(index[-1]) - int(index[0]) + 1 != len(index):
+        return index
+    return slice(int(index[0]), int(index[-1]) + 1) if len(index) else slice(0, 0)
+
+
+__all__ = ["Layout", "refuse_unfit", "shared_index"]
