@@ -17,6 +17,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from dfltheory import algorithms, analysis, bounds, graphs, models, tasks, testing, training
     from dfltheory.analysis.compare import compare
+    from dfltheory.analysis.exact import exact_history
+    from dfltheory.analysis.falsify import falsify
+    from dfltheory.analysis.rate_fit import rate_fit
     from dfltheory.training.loop import train
 
 __version__ = "0.1.0"
@@ -25,6 +28,9 @@ _SUBPACKAGES = ("algorithms", "analysis", "bounds", "graphs", "models", "tasks",
 _NAMES = {
     "train": "dfltheory.training.loop",
     "compare": "dfltheory.analysis.compare",
+    "falsify": "dfltheory.analysis.falsify",
+    "exact_history": "dfltheory.analysis.exact",
+    "rate_fit": "dfltheory.analysis.rate_fit",
     "ProblemConstants": "dfltheory.constants",
     "NetworkConstants": "dfltheory.constants",
     "DFLTheoryError": "dfltheory.errors",
@@ -48,8 +54,11 @@ __all__ = [
     "analysis",
     "bounds",
     "compare",
+    "exact_history",
+    "falsify",
     "graphs",
     "models",
+    "rate_fit",
     "tasks",
     "testing",
     "train",

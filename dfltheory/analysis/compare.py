@@ -186,6 +186,8 @@ def rounds_of(run: History, thm: Theorem) -> tuple[NDArray[np.int64], NDArray[np
 
 def without_chance(run: History) -> bool:
     """Is there nothing random in the run, so that one seed says everything?"""
+    if not getattr(run, "chance", True):  # expectations that were computed, not sampled
+        return True
     sure = run.constants.sigma_l == 0 and run.constants.standing_of("sigma_l") == "exact"
     return sure and not getattr(run.topology, "random", True)
 

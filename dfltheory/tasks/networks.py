@@ -10,7 +10,7 @@ from torch import Tensor
 
 from dfltheory.constants import ProblemConstants, Standing
 from dfltheory.errors import InputError
-from dfltheory.tasks.synthetic import FiniteSum
+from dfltheory.tasks.synthetic import FiniteSum, full_precision
 
 _BEND = 4 / (3 * math.sqrt(3))
 """sup |tanh''|, attained where tanh = 1/sqrt(3)."""
@@ -46,7 +46,7 @@ class TwoLayer(FiniteSum):
         dtype: torch.dtype = torch.float64,
         device: torch.device | str = "cpu",
     ):
-        inputs = torch.as_tensor(inputs)
+        inputs = full_precision(inputs)
         if hidden < 1:
             raise InputError(f"hidden = {hidden} must be a whole number >= 1")
         self.hidden, self.p = hidden, inputs.shape[-1]

@@ -17,7 +17,7 @@ from torch import Tensor
 from dfltheory.constants import ProblemConstants
 from dfltheory.errors import InputError
 from dfltheory.tasks.noise import Noise
-from dfltheory.tasks.synthetic import Synthetic
+from dfltheory.tasks.synthetic import Synthetic, full_precision
 
 
 class BlockGaussian(Noise):
@@ -115,7 +115,7 @@ class PersonalQuadratic(Personal):
         sigma_v: float = 0.0,
         **options: Any,
     ):
-        a, b = torch.as_tensor(a), torch.as_tensor(b)
+        a, b = full_precision(a), full_precision(b)
         if a.ndim != 2 or b.ndim != 2 or len(a) != len(b):
             raise InputError(f"a has shape {tuple(a.shape)}, b {tuple(b.shape)}: give (m, d_u) and (m, d_v)")
         super().__init__(len(a), a.shape[1], b.shape[1], sigma_u, sigma_v, **options)
@@ -214,7 +214,7 @@ class Coupled(Personal):
         sigma_v: float = 0.0,
         **options: Any,
     ):
-        a, b = torch.as_tensor(a), torch.as_tensor(b)
+        a, b = full_precision(a), full_precision(b)
         if a.ndim != 2 or a.shape != b.shape:
             raise InputError(f"a has shape {tuple(a.shape)}, b {tuple(b.shape)}: give (m, p) twice")
         if not (0 < h_u < math.inf and 0 < h_v < math.inf and 0 <= k < math.inf):

@@ -13,7 +13,7 @@ from torch import Tensor
 from dfltheory.constants import ProblemConstants
 from dfltheory.errors import InputError, UnknownNameError
 from dfltheory.tasks.noise import Noise
-from dfltheory.tasks.synthetic import Synthetic
+from dfltheory.tasks.synthetic import Synthetic, full_precision
 
 
 class Quadratic(Synthetic):
@@ -47,7 +47,7 @@ class Quadratic(Synthetic):
         device: torch.device | str = "cpu",
         _diagonal: bool = False,
     ):
-        b = torch.as_tensor(b)
+        b = full_precision(b)
         if b.ndim != 2:
             raise InputError(f"b has shape {tuple(b.shape)}: give (m, d), one minimizer for each client")
         super().__init__(b.shape[0], b.shape[1], noise, dtype=dtype, device=device)

@@ -12,7 +12,7 @@ from torch import Tensor
 from dfltheory.constants import ProblemConstants, Standing
 from dfltheory.errors import InputError, UnknownNameError
 from dfltheory.tasks.curves import Curve, GemanMcClure, Huber, Logistic, Square, Welsch
-from dfltheory.tasks.synthetic import FiniteSum
+from dfltheory.tasks.synthetic import FiniteSum, full_precision
 
 _PENALTY = GemanMcClure(1.0)
 
@@ -65,7 +65,7 @@ class Regression(FiniteSum):
         dtype: torch.dtype = torch.float64,
         device: torch.device | str = "cpu",
     ):
-        features = torch.as_tensor(features)
+        features = full_precision(features)
         super().__init__(features, targets, features.shape[-1], batch, noise, dtype, device)
         self.curve, self.lam = curve, float(lam)
         if not 0 <= self.lam < math.inf:

@@ -18,7 +18,7 @@ from torch import Tensor
 from dfltheory.constants import ProblemConstants
 from dfltheory.errors import InputError
 from dfltheory.tasks.noise import Noise
-from dfltheory.tasks.synthetic import Synthetic
+from dfltheory.tasks.synthetic import Synthetic, full_precision
 
 
 class Separable(Synthetic):
@@ -32,7 +32,7 @@ class Separable(Synthetic):
         dtype: torch.dtype = torch.float64,
         device: torch.device | str = "cpu",
     ):
-        c = torch.as_tensor(c)
+        c = full_precision(c)
         if c.ndim != 2:
             raise InputError(f"the centres have shape {tuple(c.shape)}: give (m, d)")
         super().__init__(c.shape[0], c.shape[1], noise, dtype=dtype, device=device)

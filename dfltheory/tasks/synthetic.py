@@ -6,12 +6,18 @@ import abc
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from dfltheory.errors import InputError
 from dfltheory.tasks.noise import Noise, as_noise
 from dfltheory.tasks.task import Task
+
+
+def full_precision(value: Any) -> Tensor:
+    """A tensor of the value: torch would round Python's numbers to float32 first, numpy keeps them."""
+    return value if isinstance(value, Tensor) else torch.as_tensor(np.asarray(value))
 
 
 class Synthetic(Task):
@@ -66,7 +72,7 @@ class Synthetic(Task):
 
     def _tensor(self, value: Any, name: str) -> Tensor:
         """A finite tensor of this task's dtype and device."""
-        tensor = torch.as_tensor(value).to(dtype=self.dtype, device=self.device)
+        tensor = full_precision(value).to(dtype=self.dtype, device=self.device)
         if not bool(tensor.isfinite().all()):
             raise InputError(f"{name} has an entry that is not finite")
         return tensor
@@ -90,7 +96,7 @@ class FiniteSum(Synthetic):
         dtype: torch.dtype,
         device: torch.device | str,
     ):
-        inputs = torch.as_tensor(inputs)
+        inputs = full_precision(inputs)
         if inputs.ndim != 3 or min(inputs.shape) < 1:
             raise InputError(f"inputs have shape {tuple(inputs.shape)}: give (m, n, p), each at least 1")
         super().__init__(inputs.shape[0], d, noise, dtype=dtype, device=device)

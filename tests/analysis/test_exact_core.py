@@ -77,5 +77,6 @@ def test_an_exact_history_is_judged_like_a_run_and_saves_like_one(tmp_path):
     assert verdict.measured.estimate == pytest.approx(run.grad_norm_sq[0, :400].mean(), rel=1e-12)
     assert 0 < verdict.ratio < 1
     assert run.chance is False
+    assert verdict.measured.low == verdict.measured.high
     back = dfl.training.History.load(run.save(tmp_path / "run.safetensors"))
     np.testing.assert_array_equal(back.grad_norm_sq, run.grad_norm_sq)

@@ -10,6 +10,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+import dfltheory as dfl
 from dfltheory.errors import DFLTheoryError, InputError, UnknownNameError
 from dfltheory.tasks import FiniteSupport, Gaussian, Quadratic, get, quadratic
 from tests.tasks.attack import ascend, heterogeneity, smoothness, starts
@@ -285,3 +286,12 @@ def test_tasks_by_name():
         get("quadratic", sigmal=1.0)
     with pytest.raises(DFLTheoryError, match="hessians"):
         get("quadratic", hessians="comon")
+
+
+def test_python_numbers_are_kept_in_full_precision():
+    task = Quadratic(0.8, [[0.1, 0.2], [0.3, 0.4]])
+    assert task.constants.L == 0.8
+    assert task.b[0, 0].item() == 0.1
+    W = dfl.graphs.metropolis(dfl.graphs.complete(2))
+    run = dfl.train(dfl.algorithms.DFedAvg(eta=0.1, K=1), task, W, rounds=0, x0=[0.1, 0.7])
+    assert run.x[0, 1, 1] == 0.7
