@@ -1,0 +1,189 @@
+"""``dfltheory topology``: documents, exit statuses and one-line refusals."""
+
+import json
+
+import networkx as nx
+import numpy as np
+import pytest
+
+from dfltheory import graphs
+from dfltheory.cli import run
+
+
+@pytest.fixture
+def cli(capsys):
+    def call(*arguments):
+        status = run(["topology", *map(str, arguments)])
+        out, err = capsys.readouterr()
+        return status, out, err
+
+    return call
+
+
+def document(cli, *arguments):
+    status, out, err = cli(*arguments, "--json")
+    assert err == ""
+    return status, json.loads(out)
+
+
+def test_constants_of_a_ring(cli):
+    status, d = document(cli, "ring", "--m", 16, "--weights", "metropolis", "--Q", 4)
+    W = graphs.metropolis(graphs.ring(16))
+    assert status == 0
+    assert d["lam"] == pytest.approx(graphs.lam(W))
+    assert d["gap"] == pytest.approx(graphs.spectral_gap(W))
+    assert d["phi"] == pytest.approx(graphs.phi(d["lam"], m=16, Q=4))
+    assert d["mixing_time"] == graphs.mixing_time(W)
+    assert d["table1"]["stated"] == pytest.approx(16 * np.pi**2 / (3 * 256))
+    assert d["check"]["ok"]
+    assert d["links"] == 16
+
+
+def test_the_same_for_people_and_under_its_long_name(cli):
+    status, out, _ = cli("ring", "--m", 16)
+    assert status == 0
+    assert "0.949253" in out
+    assert "all hold" in out
+    assert cli("show", "ring", "--m", 16)[1] == out
+    assert cli("--m", 16, "ring")[1] == out
+
+
+def test_directed_graphs_get_push_sum_constants(cli):
+    status, d = document(cli, "random-out-degree", "--m", 20, "--option", "degree=3", "--option", "seed=2")
+    P = graphs.column_stochastic(graphs.random_out_degree(20, 3, seed=2))
+    expected = graphs.push_sum_constants(P)
+    assert status == 0
+    assert d["push_sum"]["delta"] == pytest.approx(expected.delta)
+    assert d["push_sum"]["q"] == pytest.approx(expected.q)
+    assert d["cited"]["C"] == pytest.approx(graphs.cited_constants(P).C)
+    assert "lam" not in d
+    out = cli("random-out-degree", "--m", 20, "--option", "degree=3", "--option", "seed=2")[1]
+    assert "push-sum, computed" in out
+
+
+def test_a_million_clients(cli):
+    status, d = document(cli, "torus", "--m", 10**6)
+    assert status == 0
+    assert d["gap"] == pytest.approx(graphs.spectral_gap("torus", m=10**6))
+    assert d["check"] is None
+    assert "no matrix was built" in cli("torus", "--m", 10**6)[1]
+
+
+def test_weights_that_break_the_definition_exit_1(cli):
+    status, d = document(cli, "star", "--m", 5, "--weights", "uniform")
+    assert status == 1
+    assert [f["law"] for f in d["check"]["failures"]] == ["symmetry", "column sums"]
+    assert "dfedsam.theorem_4_5" in d["check"]["takes_away"]
+    status, out, _ = cli("star", "--m", 5, "--weights", "uniform")
+    assert status == 1
+    assert "2 of 11 laws broken" in out
+
+
+def test_plot(cli, tmp_path):
+    status, d = document(cli, "grid", "--m", 12, "--option", "sides=2x6", "--plot", tmp_path / "grid.svg")
+    assert status == 0
+    assert d["plot"].endswith("grid.svg")
+    assert "<svg" in (tmp_path / "grid.svg").read_text()
+    status, _, err = cli("grid", "--plot", tmp_path / "grid.doc")
+    assert status == 2
+    assert ".png, .pdf or .svg" in err
+
+
+def test_lists(cli):
+    _, d = document(cli, "ring", "--list")
+    assert d["topologies"] == sorted(graphs.TOPOLOGIES)
+    assert "fastest_mixing" in d["weights"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("rign",), "did you mean ring"),
+        (("ring", "--m", 0), "m = 0 must be at least 1"),
+        (("ring", "--weights", "metro"), "did you mean metropolis"),
+        (("ring", "--Q", 0), "Q = 0"),
+        (("grid", "--option", "sides=3x3", "--m", 10), "9 clients, not m = 10"),
+        (("grid", "--option", "sides=ab", "--m", 10), "two whole numbers"),
+        (("directed-ring", "--weights", "metropolis"), "links that work both ways"),
+        (("ring", "--wieghts", "x"), "--wieghts"),
+        (("compare", "--m", 16), "NAMES|names"),
+        (("compare", "ring", "--m", 16), "at least two different"),
+        (("compare", "16", "64"), "give the names"),
+    ],
+)
+def test_wrong_usage_is_one_line_and_exit_2(cli, arguments, message):
+    status, out, err = cli(*arguments)
+    assert status == 2
+    assert out == ""
+    assert any(part in err for part in message.split("|"))
+    assert err.count("\n") == 1
+
+
+# -- check -----------------------------------------------------------------------------------------
+
+
+def test_check_a_good_file(cli, tmp_path):
+    np.save(tmp_path / "W.npy", graphs.metropolis(graphs.grid(9)))
+    status, out, _ = cli("check", tmp_path / "W.npy")
+    assert status == 0
+    assert out.startswith("mixing matrix (m = 9): ok")
+
+
+def test_check_names_the_broken_law_and_exits_1(cli, tmp_path):
+    (tmp_path / "W.csv").write_text("0.5,0.5\n0.5,0.6667\n")
+    status, d = document(cli, "check", tmp_path / "W.csv")
+    assert status == 1
+    assert not d["ok"]
+    assert d["failures"][0]["message"] == "row 1 sums to 1.1667, not 1 (tolerance 1e-10)"
+    assert document(cli, "check", tmp_path / "W.csv", "--tol", 0.2)[0] == 0
+
+
+def test_check_push_sum_and_graphs(cli, tmp_path):
+    P = graphs.column_stochastic(graphs.directed_exponential(6))
+    np.savetxt(tmp_path / "P.txt", P, fmt="%.17g")
+    assert cli("check", tmp_path / "P.txt")[0] == 1  # not symmetric
+    status, d = document(cli, "check", tmp_path / "P.txt", "--push-sum")
+    assert (status, d["window"]) == (0, 1)
+    nx.write_edgelist(graphs.ring(6), tmp_path / "ring.edgelist", data=False)
+    assert cli("check", tmp_path / "ring.edgelist")[0] == 0
+    np.save(tmp_path / "W.npy", graphs.metropolis(graphs.complete(6)))
+    status, d = document(cli, "check", tmp_path / "W.npy", "--graph", tmp_path / "ring.edgelist")
+    assert status == 1
+    assert [f["law"] for f in d["failures"]] == ["graph"]
+    (tmp_path / "arcs.el").write_text("0 1\n1 2\n2 0\n")
+    assert cli("check", tmp_path / "arcs.el", "--directed", "--push-sum")[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("nan.csv", "0.5,nan\n0.5,0.5\n", "entry (0, 1) is nan"),
+        ("long.csv", "0.5,0.5,0\n0.5,0.5,0\n", "2x3"),
+        ("cut.edgelist", "0 1\n2 3\n", "disconnected"),
+        ("bad.npy", "x", "not a readable npy file"),
+    ],
+)
+def test_what_cannot_be_checked_exits_2_with_one_line(cli, tmp_path, name, content, message):
+    (tmp_path / name).write_text(content)
+    status, out, err = cli("check", tmp_path / name)
+    assert (status, out) == (2, "")
+    assert message in err
+    assert err.count("\n") == 1
+    assert cli("check", tmp_path / "missing.npy")[0] == 2
+
+
+# -- compare ---------------------------------------------------------------------------------------
+
+
+def test_compare(cli):
+    status, d = document(cli, "compare", "ring", "torus", "exponential", "--m", 16, 64, 256, 1024)
+    assert status == 0
+    assert d["m"] == [16, 64, 256, 1024]
+    rows = {row["topology"]: row for row in d["rows"]}
+    assert rows["ring"]["exponent"] == pytest.approx(2, abs=0.01)
+    assert rows["torus"]["exponent"] == pytest.approx(1, abs=0.06)
+    assert rows["exponential"]["exponent"] < 0.3
+    assert rows["torus"]["gaps"]["64"] == pytest.approx(graphs.spectral_gap("torus", m=64))
+    out = cli("compare", "ring", "directed-ring", "--m", 16, 64)[1]
+    assert "2.0" in out
+    assert "directed-ring (column_stochastic)" in out

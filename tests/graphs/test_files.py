@@ -1,0 +1,113 @@
+"""Matrices and graphs from files: every format round-trips, everything else gets one line with its place."""
+
+import networkx as nx
+import numpy as np
+import pytest
+import scipy.io
+import scipy.sparse as sp
+
+from dfltheory import graphs
+from dfltheory.errors import InputError
+from dfltheory.graphs.matrices import to_dense
+
+W = graphs.metropolis(graphs.star(4))
+
+
+def write(path, form):
+    match form:
+        case "npy":
+            np.save(path, W)
+        case "npz":
+            np.savez(path, W=W)
+        case "sparse.npz":
+            sp.save_npz(path, sp.csr_array(W))
+        case "csv":
+            np.savetxt(path, W, delimiter=",", header="a star", fmt="%.17g")
+        case "txt":
+            np.savetxt(path, W, fmt="%.17g")
+        case "mtx":
+            scipy.io.mmwrite(path, W, precision=17)
+        case "edgelist":
+            lines = [f"{i} {j} {W[i, j]:.17g}" for i in range(4) for j in range(i, 4) if W[i, j]]
+            path.write_text("# u v weight\n\n" + "\n".join(lines))
+
+
+@pytest.mark.parametrize("form", ["npy", "npz", "sparse.npz", "csv", "txt", "mtx", "edgelist"])
+def test_round_trip(tmp_path, form):
+    path = tmp_path / f"W.{form}"
+    write(path, form)
+    np.testing.assert_array_equal(to_dense(graphs.read_matrix_file(path)), W)
+
+
+def test_directed_edge_lists_are_arcs(tmp_path):
+    path = tmp_path / "P.edges"
+    path.write_text("0 1 0.25\n0 0 0.75\n1 1 1\n")
+    P = to_dense(graphs.read_matrix_file(path, directed=True))
+    np.testing.assert_array_equal(P, [[0.75, 0], [0.25, 1]])
+
+
+def test_edge_lists_without_weights_are_graphs(tmp_path):
+    path = tmp_path / "G.el"
+    path.write_text("10, 2\n2 7  # a comment\n")
+    graph = graphs.read_matrix_file(path)
+    assert isinstance(graph, nx.Graph)
+    assert set(graph.edges) == {(0, 2), (0, 1)}  # 2, 7, 10 in the order of their numbers
+    arcs = graphs.read_matrix_file(path, directed=True)
+    assert arcs.is_directed()
+    assert set(arcs.edges) == {(2, 0), (0, 1)}
+    path.write_text("b a\na c\n")
+    assert set(graphs.read_matrix_file(path).edges) == {(0, 1), (0, 2)}
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("W.csv", "0.5,nan\n0.5,0.5\n", r"entry \(0, 1\) is nan, not a finite number"),
+        ("W.csv", "0.5,0.5\n0.5,inf\n", r"entry \(1, 1\) is inf"),
+        ("W.csv", "0.5,0.5\n0.5\n", "line 2: 1 numbers where the first row has 2"),
+        ("W.csv", "0.5,0.5\n0.5,half\n", "line 2: 'half' is not a number"),
+        ("W.csv", "0.5,0.5,0\n0.5,0.5,0\n", "shape 2x3: it must be m x m"),
+        ("W.csv", "# nothing\n", "holds no numbers"),
+        ("W.npy", "garbage", "not a readable npy file"),
+        ("W.npz", "garbage", "not a readable npz file"),
+        ("W.mtx", "garbage", "not a readable mtx file"),
+        ("W.edges", "0 1 2 3\n", "line 1: 4 words"),
+        ("W.edges", "0 1 0.5\n1 2\n", "some links have a weight and some have none"),
+        ("W.edges", "\n", "holds no links"),
+        ("W.edges", "0 1 x\n", "line 1: 'x' is not a number"),
+        ("W.pkl", "x", "cannot tell the format from '.pkl'"),
+        ("W", "x", "cannot tell the format from 'no suffix'"),
+    ],
+)
+def test_bad_files_get_one_line(tmp_path, name, content, message):
+    path = tmp_path / name
+    path.write_text(content)
+    with pytest.raises(InputError, match=message) as caught:
+        graphs.read_matrix_file(path)
+    assert str(path) in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_missing_files_folders_and_crowded_archives(tmp_path):
+    with pytest.raises(InputError, match="No such file"):
+        graphs.read_matrix_file(tmp_path / "none.npy")
+    (tmp_path / "folder.csv").mkdir()
+    with pytest.raises(InputError, match="directory"):
+        graphs.read_matrix_file(tmp_path / "folder.csv")
+    np.savez(tmp_path / "two.npz", a=W, b=W)
+    with pytest.raises(InputError, match=r"2 arrays \(a, b\)"):
+        graphs.read_matrix_file(tmp_path / "two.npz")
+
+
+class Trap:
+    def __reduce__(self):
+        return (print, ("the trap went off",))
+
+
+@pytest.mark.parametrize("save", [np.save, np.savez])
+def test_pickles_are_never_loaded(tmp_path, capsys, save):
+    path = tmp_path / ("W.npy" if save is np.save else "W.npz")
+    save(path, np.array([[Trap()]], dtype=object))
+    with pytest.raises(InputError, match="not a readable"):
+        graphs.read_matrix_file(path)
+    assert "trap" not in capsys.readouterr().out

@@ -1,0 +1,439 @@
+"""Sequences: their laws round by round, their expectations by enumeration, and their contraction."""
+
+import itertools
+import math
+from functools import reduce
+
+import networkx as nx
+import numpy as np
+import pytest
+import scipy.sparse as sp
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dfltheory import graphs
+from dfltheory.errors import GraphError, InputError
+from dfltheory.graphs.matrices import to_dense
+from dfltheory.graphs.sequences import MixingSequence
+from dfltheory.testing import connected_graphs, mixing_sequences, strongly_connected_digraphs
+
+rng_of = np.random.default_rng
+
+
+def dense(sequence, t, seed=0, losses=None):
+    return to_dense(sequence.matrix(t, rng_of(seed), losses))
+
+
+# -- as_sequence -----------------------------------------------------------------------------------
+
+
+def test_as_sequence_takes_what_users_have():
+    W = graphs.metropolis(graphs.ring(5))
+    cases = {
+        "undirected": (graphs.ring(5), W),
+        "directed": (graphs.directed_ring(5), graphs.column_stochastic(graphs.directed_ring(5))),
+        "weighted": (nx.from_numpy_array(W), W),
+        "dense": (W, W),
+        "sparse": (sp.csr_array(W), W),
+        "torch": (torch.tensor(W), W),
+        "nested list": (W.tolist(), W),
+        "list of one": ([W], W),
+        "f(t)": (lambda t: W, W),
+    }
+    for name, (given_as, expected) in cases.items():
+        sequence = graphs.as_sequence(given_as)
+        assert isinstance(sequence, MixingSequence), name
+        assert sequence.m == 5
+        assert not sequence.random
+        np.testing.assert_allclose(dense(sequence, 3), expected, err_msg=name)
+    same = graphs.RandomMatching(4)
+    assert graphs.as_sequence(same) is same
+
+
+def test_lists_are_periodic_and_callables_are_asked():
+    Ws = [graphs.metropolis(graphs.ring(4)), np.eye(4), graphs.metropolis(graphs.star(4))]
+    sequence = graphs.as_sequence(Ws)
+    assert sequence.period == 3
+    for t in range(7):
+        np.testing.assert_array_equal(dense(sequence, t), Ws[t % 3])
+    asked = graphs.as_sequence(lambda t: Ws[t])
+    np.testing.assert_array_equal(dense(asked, 2), Ws[2])
+    noisy = graphs.as_sequence(lambda t, rng: np.eye(3)[rng.permutation(3)])
+    assert noisy.random
+    np.testing.assert_array_equal(dense(noisy, 0, seed=5), dense(noisy, 0, seed=5))
+
+
+@pytest.mark.parametrize(
+    ("thing", "message"),
+    [
+        ("ring", "'ring' is a name"),
+        ([np.eye(2), np.eye(3)], "must have one size"),
+        ([graphs.ring(3), graphs.ring(3)], "apply a weight rule to each"),
+        ((lambda: np.eye(2)), "takes f\\(t\\)"),
+        (np.ones((2, 3)), "shape 2x3"),
+        ([np.eye(2), np.ones((2, 3))], "matrix 1 of the list has shape 2x3"),
+    ],
+)
+def test_what_is_no_sequence_is_refused(thing, message):
+    with pytest.raises((GraphError, InputError), match=message):
+        graphs.as_sequence(thing)
+
+
+def test_a_callable_that_changes_size_is_caught():
+    sequence = graphs.as_sequence(lambda t: np.eye(2 + t))
+    with pytest.raises(GraphError, match="the matrix of round 1 is 3 x 3, not 2 x 2"):
+        dense(sequence, 1)
+
+
+# -- one-peer exponential and Base-(k+1): finite-time consensus ------------------------------------
+
+
+@pytest.mark.parametrize("m", [1, 2, 3, 4, 6, 8, 16])
+def test_one_peer_exponential(m):
+    sequence = graphs.one_peer_exponential(m)
+    tau = max(math.ceil(math.log2(m)), 1) if m > 1 else 1
+    assert sequence.period == tau
+    for t in range(tau):
+        W = dense(sequence, t)
+        for j in range(m):
+            column = np.zeros(m)
+            column[j] += 0.5
+            column[(j + (2**t if m > 1 else 0)) % m] += 0.5
+            np.testing.assert_array_equal(W[:, j], column)
+    if m & (m - 1) == 0:
+        product = reduce(lambda total, W: to_dense(W) @ total, sequence.Ws, np.eye(m))
+        np.testing.assert_array_equal(product, np.full((m, m), 1 / m))  # dyadic: exact
+
+
+@pytest.mark.parametrize("k", [1, 2, 3, 4])
+def test_base_graphs_reach_the_exact_mean(k):
+    for m in range(1, 50):
+        sequence = graphs.base_graph(m, k)
+        product = reduce(lambda total, W: to_dense(W) @ total, sequence.Ws, np.eye(m))
+        np.testing.assert_allclose(product, np.full((m, m), 1 / m), atol=1e-14)
+        for W in map(to_dense, sequence.Ws):
+            np.testing.assert_array_equal(W, W.T)
+            assert (W >= 0).all()
+            assert W.sum(axis=1) == pytest.approx(1, abs=1e-14)
+            assert ((W > 0) & ~np.eye(m, dtype=bool)).sum(axis=1).max() <= k
+        assert len(sequence.Ws) <= 2 * math.log(m, k + 1) + 2 + 1e-9  # the length that Takezawa et al. prove
+    assert len(graphs.base_graph(64, 1).Ws) == 6
+    assert len(graphs.base_graph(25, 4).Ws) == 2
+    assert sp.issparse(graphs.base_graph(3000, 2).Ws[0])
+    with pytest.raises(InputError, match="k = 0"):
+        graphs.base_graph(5, 0)
+
+
+# -- random sequences, round by round --------------------------------------------------------------
+
+RANDOM = [
+    graphs.RandomMatching(10),
+    graphs.RandomMatching(9),
+    graphs.RandomMatching(1),
+    graphs.RandomMatching(12, graphs.grid(12)),
+    graphs.RandomNeighbors(20, 4),
+    graphs.RandomNeighbors(6, 10),
+    graphs.ClientSampling(12, 5),
+    graphs.LinkFailures(graphs.torus(12), 0.4),
+]
+RANDOM_DIRECTED = [
+    graphs.RandomNeighbors(20, 4, directed=True),
+    graphs.LinkFailures(graphs.directed_exponential(9), 0.4),
+    graphs.LossDriven(20, 4),
+]
+
+
+@pytest.mark.parametrize("sequence", RANDOM, ids=lambda s: f"{s.name}-{s.m}")
+def test_symmetric_random_rounds(sequence):
+    assert sequence.random
+    seen = set()
+    for seed in range(12):
+        W = dense(sequence, 0, seed)
+        np.testing.assert_allclose(W, W.T, atol=1e-15)
+        assert graphs.check_mixing_matrix(W, laws="doubly stochastic").ok
+        np.testing.assert_array_equal(W, dense(sequence, 0, seed))  # the generator decides alone
+        seen.add(W.tobytes())
+    assert len(seen) > 1 or sequence.m in (1, 6)
+
+
+@pytest.mark.parametrize("sequence", RANDOM_DIRECTED, ids=lambda s: f"{s.name}-{s.m}")
+def test_column_stochastic_random_rounds(sequence):
+    losses = np.arange(sequence.m, dtype=float)
+    for seed in range(8):
+        P = dense(sequence, 0, seed, losses)
+        assert P.sum(axis=0) == pytest.approx(1, abs=1e-14)
+        assert (P >= 0).all()
+        assert (P.diagonal() > 0).all()
+        np.testing.assert_array_equal(P, dense(sequence, 0, seed, losses))
+
+
+def test_random_neighbours_send_to_exactly_k():
+    P = dense(graphs.RandomNeighbors(30, 7, directed=True), 0)
+    assert ((P > 0).sum(axis=0) == 8).all()
+    assert set(np.unique(P)) == {0, 1 / 8}
+    W = dense(graphs.RandomNeighbors(30, 7), 0)
+    degree = (W > 0).sum(axis=0) - 1
+    assert degree.min() >= 7
+    assert degree.max() > 7  # some are drawn by others
+    i, j = np.argwhere((W > 0) & ~np.eye(30, dtype=bool))[0]
+    assert W[i, j] == pytest.approx(1 / (1 + max(degree[i], degree[j])))
+
+
+def test_matchings_are_matchings_and_stay_on_the_graph():
+    graph = graphs.star(7)
+    for seed in range(10):
+        W = dense(graphs.RandomMatching(7, graph), 0, seed)
+        assert ((W > 0) & ~np.eye(7, dtype=bool)).sum() == 2  # one pair only, with the centre
+        assert W[0, 0] == 0.5
+        W = dense(graphs.RandomMatching(8), 0, seed)
+        np.testing.assert_array_equal(W.diagonal(), 0.5)
+        np.testing.assert_array_equal((W == 0.5).sum(axis=1), 2)
+    with pytest.raises(InputError, match="the graph has 7 nodes"):
+        graphs.RandomMatching(6, graph)
+
+
+@given(connected_graphs(min_m=2, max_m=8), st.floats(0, 0.9), st.integers(0, 20))
+def test_failed_links_give_their_weight_back(graph, p, seed):
+    W = graphs.metropolis(graph)
+    got = dense(graphs.LinkFailures(graph, p), 0, seed)
+    off = ~np.eye(len(W), dtype=bool)
+    kept = (got == W)[off]
+    assert (kept | (got[off] == 0)).all()
+    expected = np.where(off, got, 0)
+    for i in range(len(W)):
+        lost = sum(W[i, j] - expected[i, j] for j in range(len(W)) if j != i)
+        assert got[i, i] == pytest.approx(W[i, i] + lost)
+    if p == 0:
+        np.testing.assert_allclose(got, W)
+
+
+@given(strongly_connected_digraphs(min_m=2), st.integers(0, 20))
+def test_failed_arcs_go_back_to_the_sender(graph, seed):
+    P = graphs.column_stochastic(graph)
+    if np.allclose(P, P.T):
+        return
+    got = dense(graphs.LinkFailures(P, 0.5), 0, seed)
+    for j in range(len(P)):
+        lost = sum(P[i, j] - got[i, j] for i in range(len(P)) if i != j)
+        assert got[j, j] == pytest.approx(P[j, j] + lost)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: graphs.RandomNeighbors(5, 0), "k = 0"),
+        (lambda: graphs.ClientSampling(5, 6), "k = 6"),
+        (lambda: graphs.LinkFailures(graphs.ring(4), 1.0), "p = 1.0"),
+        (lambda: graphs.LossDriven(5, 0), "k = 0"),
+        (lambda: graphs.RandomMatching(0), "m = 0"),
+        (lambda: graphs.Periodic(()), "at least one matrix"),
+    ],
+)
+def test_bad_parameters(make, message):
+    with pytest.raises(InputError, match=message):
+        make()
+
+
+# -- DFedSGPSM-S: the loss-driven choice -----------------------------------------------------------
+
+
+def test_probabilities_are_equation_2():
+    f = np.array([0.0, 0.5, 2.0, 1.0])
+    p = graphs.LossDriven(4, 2).probabilities(f)
+    for i in range(4):
+        weights = [math.exp(abs(f[i] - f[j])) if j != i else 0 for j in range(4)]
+        np.testing.assert_allclose(p[i], np.array(weights) / sum(weights), rtol=1e-13)
+
+
+@pytest.mark.parametrize("scale", [1e3, 1e100, 1.7e308])
+def test_large_losses_are_safe(scale):
+    f = np.array([-1.0, 0.0, 0.5, 1.0]) * scale
+    sequence = graphs.LossDriven(4, 1)
+    p = sequence.probabilities(f)
+    assert np.isfinite(p).all()
+    assert p.sum(axis=1) == pytest.approx(1)
+    np.testing.assert_allclose(p[0], [0, 0, 0, 1], atol=1e-200)  # the farthest loss takes all
+    P = dense(sequence, 0, losses=f)
+    assert P[3, 0] == 0.5
+    assert P[0, 3] == 0.5
+
+
+def test_the_draw_is_sequential_sampling_without_replacement():
+    """Frequencies of the pairs that client 0 draws, against Eq. 2 applied twice, within 5 deviations."""
+    f, n = np.array([0.0, 0.3, 1.0, 1.6]), 3_000
+    sequence = graphs.LossDriven(4, 2)
+    p = sequence.probabilities(f)[0]
+    counts = dict.fromkeys(itertools.combinations((1, 2, 3), 2), 0)
+    rng = rng_of(0)
+    for _ in range(n):
+        P = to_dense(sequence.matrix(0, rng, f))
+        counts[tuple(np.flatnonzero(P[1:, 0]) + 1)] += 1
+    for (a, b), count in counts.items():
+        chance = p[a] * p[b] / (1 - p[a]) + p[b] * p[a] / (1 - p[b])
+        assert abs(count / n - chance) < 5 * math.sqrt(chance * (1 - chance) / n)
+
+
+def test_losses_are_needed_and_must_be_finite():
+    sequence = graphs.LossDriven(3, 1)
+    assert sequence.needs_losses
+    with pytest.raises(InputError, match="needs the clients' losses"):
+        sequence.matrix(0, rng_of(0))
+    with pytest.raises(InputError, match="loss of client 1 is nan"):
+        sequence.matrix(0, rng_of(0), np.array([0, np.nan, 1]))
+    with pytest.raises(InputError, match="shape"):
+        sequence.matrix(0, rng_of(0), np.zeros(4))
+    np.testing.assert_array_equal(graphs.LossDriven(1).matrix(0, rng_of(0), np.zeros(1)), [[1.0]])
+
+
+# -- mean-square contraction -----------------------------------------------------------------------
+
+
+def matchings(nodes):
+    """All perfect matchings of an even, near-perfect ones of an odd number of nodes."""
+    if len(nodes) % 2:
+        return [m for alone in nodes for m in matchings([v for v in nodes if v != alone])]
+    if not nodes:
+        return [[]]
+    a, rest = nodes[0], nodes[1:]
+    return [[(a, b), *others] for b in rest for others in matchings([v for v in rest if v != b])]
+
+
+def squared_norm(moment):
+    return np.linalg.eigvalsh(moment - 1 / len(moment))[-1]
+
+
+@pytest.mark.parametrize("m", [2, 3, 4, 5, 6, 7])
+def test_matching_contraction_by_enumeration(m):
+    moment, every = np.zeros((m, m)), matchings(list(range(m)))
+    for pairs in every:
+        W = np.eye(m)
+        for a, b in pairs:
+            W[a, a] = W[b, b] = W[a, b] = W[b, a] = 0.5
+        moment += W.T @ W / len(every)
+    found = graphs.mean_square_contraction(graphs.RandomMatching(m))
+    assert found.exact
+    assert found.lam**2 == pytest.approx(squared_norm(moment), abs=1e-12)
+
+
+@pytest.mark.parametrize(("m", "k"), [(2, 1), (4, 2), (5, 3), (6, 6), (6, 1)])
+def test_sampling_contraction_by_enumeration(m, k):
+    moment, every = np.zeros((m, m)), list(itertools.combinations(range(m), k))
+    for sample in every:
+        W = np.eye(m)
+        W[np.ix_(sample, sample)] = 1 / k
+        moment += W.T @ W / len(every)
+    found = graphs.mean_square_contraction(graphs.ClientSampling(m, k))
+    assert found.exact
+    assert found.lam**2 == pytest.approx(max(squared_norm(moment), 0), abs=1e-12)
+
+
+@pytest.mark.parametrize("graph", [graphs.ring(4), graphs.star(5), graphs.path(4)], ids=str)
+def test_failure_contraction_by_enumeration(graph):
+    p, W = 0.3, graphs.metropolis(graph)
+    moment, edges = np.zeros_like(W), list(graph.edges)
+    for lost in itertools.product((0, 1), repeat=len(edges)):
+        V = W.copy()
+        for (a, b), gone in zip(edges, lost):
+            if gone:
+                V[a, a] += W[a, b]
+                V[b, b] += W[a, b]
+                V[a, b] = V[b, a] = 0
+        moment += p ** sum(lost) * (1 - p) ** (len(lost) - sum(lost)) * V.T @ V
+    found = graphs.mean_square_contraction(graphs.LinkFailures(graph, p))
+    assert found.exact
+    assert found.lam**2 == pytest.approx(squared_norm(moment), abs=1e-12)
+
+
+class Hidden:
+    """A sequence whose law is not known to anybody."""
+
+    def __init__(self, inner, **about):
+        self.inner, self.m, self.random = inner, inner.m, True
+        self.__dict__ |= about
+
+    def matrix(self, t, rng, losses=None):
+        return self.inner.matrix(t, rng)
+
+
+@pytest.mark.parametrize("about", [{}, {"exchangeable": True}], ids=["draws", "trace"])
+@pytest.mark.parametrize(
+    "inner", [graphs.RandomMatching(8), graphs.ClientSampling(9, 4)], ids=lambda s: s.name
+)
+def test_estimates_lie_around_the_exact_value(inner, about):
+    exact = graphs.mean_square_contraction(inner).lam
+    estimates = [graphs.mean_square_contraction(Hidden(inner, **about), draws=120, seed=s) for s in range(12)]
+    for e in estimates:
+        assert e.method == ("trace" if about else "draws")
+        assert not e.exact
+        assert abs(e.lam - exact) < 5 * e.standard_error + 1e-12
+        assert "standard error" in str(e)
+    spread = np.std([e.lam for e in estimates], ddof=1)
+    told = np.mean([e.standard_error for e in estimates])
+    assert 0.4 * told <= spread <= 2.2 * told or told < 1e-12  # 12 draws: chi-square far tails
+
+
+def test_contraction_of_what_is_not_random_and_of_what_has_none():
+    Ws = [graphs.metropolis(graphs.ring(5)), graphs.metropolis(graphs.star(5))]
+    found = graphs.mean_square_contraction(Ws)
+    assert found.exact
+    assert found.lam == pytest.approx(max(graphs.lam(W) for W in Ws))
+    assert graphs.mean_square_contraction(graphs.RandomMatching(1)).lam == 0
+    assert graphs.mean_square_contraction(graphs.RandomMatching(2)).lam == 0
+    with pytest.raises(GraphError, match="round 0 is not doubly stochastic: row"):
+        graphs.mean_square_contraction(graphs.RandomNeighbors(9, 2, directed=True))
+    with pytest.raises(InputError, match="draws = 3"):
+        graphs.mean_square_contraction(graphs.RandomMatching(4), draws=3)
+
+
+# -- network_constants -----------------------------------------------------------------------------
+
+
+def test_network_constants_of_gossip():
+    W = graphs.metropolis(graphs.grid(12))
+    c = graphs.network_constants(W)
+    assert (c.m, c.lam) == (12, pytest.approx(graphs.lam(W)))
+    assert (c.delta, c.C, c.q) == (None, None, None)
+    assert c.standing_of("lam") == "exact"
+    both = graphs.network_constants(W, push_sum=True)
+    assert (both.delta, both.C) == pytest.approx((1, 1))
+    assert both.q == pytest.approx(c.lam)  # doubly stochastic: sigma_2 = lambda
+
+
+def test_network_constants_of_push_sum():
+    P = graphs.column_stochastic(graphs.random_out_degree(12, 3))
+    c = graphs.network_constants(P)
+    expected = graphs.push_sum_constants(P)
+    assert c.lam is None
+    assert (c.delta, c.C, c.q) == (expected.delta, expected.C, expected.q)
+    assert 1 / c.delta == c.C
+    assert c.standing == {}
+    windows = [np.eye(2), np.full((2, 2), 0.5)]
+    assert graphs.network_constants(windows).lam == pytest.approx(1)
+    assert graphs.network_constants(windows, push_sum=True).q == pytest.approx(math.sqrt(0.5))
+
+
+def test_network_constants_of_random_sequences_say_how_they_are_known():
+    exact = graphs.network_constants(graphs.RandomMatching(10))
+    assert exact.lam == pytest.approx(2 / 3)
+    assert exact.standing_of("lam") == "exact"
+    assert graphs.network_constants(graphs.RandomNeighbors(12, 3), rounds=20).standing_of("lam") == "estimate"
+    moving = graphs.network_constants(graphs.LossDriven(12, 3), rounds=20)
+    assert moving.lam is None
+    assert {moving.standing_of(n) for n in ("delta", "C", "q")} == {"estimate"}
+    assert 0 < moving.q < 1
+    assert graphs.network_constants(lambda t: np.full((3, 3), 1 / 3)).standing_of("lam") == "estimate"
+
+
+@given(mixing_sequences(min_m=2))
+def test_network_constants_of_periods(sequence):
+    c = graphs.network_constants(sequence)
+    assert c.lam == pytest.approx(max(np.linalg.norm(W - 1 / sequence.m, 2) for W in sequence.Ws), abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    "W", [[[0.5, 0.5], [0.5, 0.6]], graphs.uniform(graphs.star(4)), [[np.nan, 1], [1, 0]]]
+)
+def test_network_constants_refuse_what_is_neither(W):
+    with pytest.raises(GraphError):
+        graphs.network_constants(W)
