@@ -174,7 +174,7 @@ def _on_cluster(work: Sequence[Job], address: str) -> Iterator[Found]:
     with client:
         # pure=False: a cell that is retried must not be answered from the scheduler's memory
         futures = {client.submit(run_cell, key, cell, pure=False): (key, cell) for key, cell in work}
-        for future in as_completed(list(futures)):
+        for future in as_completed(list(futures), loop=client.loop):
             error = future.exception()
             yield future.result() if error is None else _lost(*futures[future], error)
             future.release()

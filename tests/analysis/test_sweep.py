@@ -71,7 +71,7 @@ def assert_same(found, expected):
 
 
 def stamps(folder):
-    return {p.name: (p.stat().st_mtime_ns, p.stat().st_ino) for p in (folder / CELLS).glob("*.json")}
+    return {p.name: (p.stat().st_mtime_ns, p.stat().st_ino) for p in (folder / CELLS).glob("[!.]*.json")}
 
 
 def test_a_sweep_runs_every_cell_and_a_second_call_runs_none(plan, tmp_path, whole):
@@ -306,7 +306,8 @@ def test_a_cluster_of_separate_processes_gives_the_same_numbers(plan, tmp_path, 
     with distributed.LocalCluster(
         n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, host="127.0.0.1"
     ) as cluster:
-        pids = set(distributed.Client(cluster, set_as_default=False).run(os.getpid).values())
+        with distributed.Client(cluster, set_as_default=False) as client:
+            pids = set(client.run(os.getpid).values())
         assert len(pids) == 2
         assert os.getpid() not in pids
         done = sweep(plan, tmp_path / "out", cluster=cluster.scheduler_address)
