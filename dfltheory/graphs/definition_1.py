@@ -15,6 +15,7 @@ from dfltheory.errors import GraphError
 from dfltheory.graphs.assumptions import DEFINITION_1, TAKEN_AWAY, Failure, Report, select
 from dfltheory.graphs.matrices import adjacency, line_sums, nodes_in_order, read_matrix, support, tolerance
 from dfltheory.graphs.sequences import rounds_of
+from dfltheory.graphs.weights import default_weights
 
 
 def check_mixing_matrix(
@@ -39,6 +40,8 @@ def check_mixing_matrix(
     names = select(laws, DEFINITION_1)
     if hasattr(W, "matrix") and hasattr(W, "random"):
         return _check_sequence(W, graph, names, tol)
+    if isinstance(W, nx.Graph) and not nx.is_weighted(W):
+        W = default_weights(W)  # raises where the graph is not connected
     try:
         M = Subject(W, tol)
     except GraphError as error:
@@ -62,10 +65,6 @@ class Subject:
     """A matrix under check, with its tolerances: per entry, per row and per column."""
 
     def __init__(self, W: Any, tol: float | None):
-        if isinstance(W, nx.Graph) and not nx.is_weighted(W):
-            from dfltheory.graphs.weights import default_weights
-
-            W = default_weights(W)
         self.W, eps = read_matrix(W)
         self.m = self.W.shape[0]
         self.broken: set[str] = set()

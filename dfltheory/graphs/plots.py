@@ -155,7 +155,7 @@ def positions(graph: nx.Graph) -> np.ndarray:
         at = np.stack(
             [(k + 1 - 2.0**level + 0.5) / 2.0**level - 0.5, -level / max(level.max(), 1) + 0.5], axis=1
         )
-    elif kind == "star" and m > 1:
+    elif kind == "star" and m > 2:
         at = np.vstack([[0.0, 0.0], _circle(m - 1)])
     elif kind == "two_cliques" and m > 3:
         half = m // 2

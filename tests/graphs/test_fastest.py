@@ -50,9 +50,7 @@ def test_nobody_is_faster():
     for rule in ("metropolis", "max_degree", "lazy"):
         assert best <= graphs.lam(graphs.weights(graph, rule)) + 1e-7
     rng = np.random.default_rng(0)
-    for _ in range(50):
-        W = graphs.fastest_mixing(graph)
-        break
+    W = graphs.fastest_mixing(graph)
     for _ in range(200):  # feasible steps from the optimum never pay
         V = graphs.LinkFailures(W, 0.5).matrix(0, rng)
         t = rng.random()
@@ -61,9 +59,7 @@ def test_nobody_is_faster():
 
 def test_least_weight_keeps_definition_1():
     graph = graphs.path(5)
-    assert "self-weights" in {
-        f.law for f in graphs.check_mixing_matrix(graphs.fastest_mixing(graph)).failures
-    } or (graphs.fastest_mixing(graph).diagonal().min() < 1e-6)
+    assert graphs.fastest_mixing(graph).diagonal().min() < 1e-6
     W = graphs.weights(graph, "fastest-mixing", least=0.05)
     assert graphs.check_mixing_matrix(W, graph).ok
     assert W.diagonal().min() >= 0.05 - 1e-12
@@ -75,7 +71,7 @@ def test_refusals(monkeypatch):
         graphs.fastest_mixing(graphs.directed_ring(4))
     with pytest.raises(GraphError, match="disconnected"):
         graphs.fastest_mixing(nx.Graph([(0, 1), (2, 3)]))
-    with pytest.raises(InputError, match="least = 0.4"):
+    with pytest.raises(InputError, match=r"least = 0\.4"):
         graphs.fastest_mixing(graphs.ring(4), least=0.4)
     np.testing.assert_array_equal(graphs.fastest_mixing(graphs.ring(1)), [[1.0]])
     monkeypatch.setitem(sys.modules, "clarabel", None)
