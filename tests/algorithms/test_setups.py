@@ -9,8 +9,7 @@ PAPERS = ("dfedsam", "dfedadmm", "dfedsgpsm", "dfedmdc")
 
 
 def letters(paper, method, **options):
-    algorithm = alg.paper_setup(paper, method, **options).build(steps_per_epoch=4)
-    return algorithm
+    return alg.paper_setup(paper, method, **options).build(steps_per_epoch=4)
 
 
 @pytest.mark.parametrize("paper", PAPERS)
@@ -32,7 +31,7 @@ def test_what_all_methods_of_a_paper_share(paper):
 
 
 def test_dfedsams_paper():
-    """rho = 0.01; Q = 4 for MGS; momentum 0.9 for DFedAvgM; weight decay 5e-4 for all but FedSAM; 1000 rounds."""
+    """rho = 0.01; Q = 4 for MGS; momentum 0.9 for DFedAvgM; weight decay for all but FedSAM; 1000 rounds."""
     for method in alg.paper_methods("dfedsam"):
         decay = alg.paper_setup("dfedsam", method).build(1).weight_decay
         assert decay == (0.0 if method == "fedsam" else 5e-4)
