@@ -7,7 +7,7 @@ import math
 import numpy as np
 import scipy.sparse as sp
 
-from dfltheory.graphs.matrices import Matrix, is_sparse
+from dfltheory.graphs.matrices import Matrix, compress, is_sparse
 
 EPS = float(np.finfo(float).eps)
 
@@ -19,7 +19,7 @@ def circulant_kernel(W: Matrix) -> np.ndarray | None:
     pass over the non-zeros each.
     """
     m = W.shape[0]
-    S = W if is_sparse(W) else _compress(np.asarray(W))
+    S = W if is_sparse(W) else compress(np.asarray(W))
     counts = np.diff(S.indptr)
     if S.nnz == 0 or (counts != counts[0]).any():
         return None
@@ -30,15 +30,6 @@ def circulant_kernel(W: Matrix) -> np.ndarray | None:
         if kernel is not None:
             return kernel
     return None
-
-
-def _compress(W: np.ndarray) -> sp.csr_array:
-    """CSR of a dense array, by the flat positions of its non-zeros (faster than scipy's own way)."""
-    m = W.shape[0]
-    flat = np.flatnonzero(W)
-    rows = flat // m
-    indptr = np.r_[0, np.cumsum(np.bincount(rows, minlength=m))]
-    return sp.csr_array((W.ravel()[flat], flat - rows * m, indptr), shape=W.shape)
 
 
 def _kernel(S: sp.csr_array, rows: np.ndarray, a: int, b: int) -> np.ndarray | None:

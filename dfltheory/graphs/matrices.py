@@ -47,7 +47,8 @@ def read_matrix(W: Any, what: str = "the mixing matrix") -> tuple[Matrix, float]
     Accepts a dense array (anything numpy reads), a scipy sparse matrix, a torch tensor (dense or sparse;
     torch itself is never imported here) and a networkx graph whose edges carry ``weight``: then
     W[i, j] is the weight of j -> i and self-loops are the diagonal. Wrong shapes and types raise
-    :class:`GraphError`; values are not judged here.
+    :class:`GraphError`; values are not judged here. The result may share its memory with W: do not write
+    to it (:func:`as_matrix` gives a copy).
     """
     if isinstance(W, nx.Graph):
         return _from_networkx(W), np.finfo(float).eps
@@ -67,12 +68,13 @@ def read_matrix(W: Any, what: str = "the mixing matrix") -> tuple[Matrix, float]
         raise GraphError(f"{what} has rows of unequal length: it must be m x m") from error
     _check_square(dense.shape, what)
     _check_real(dense.dtype, what)
-    return dense.astype(float), _eps(dense.dtype)
+    return dense.astype(float, copy=False), _eps(dense.dtype)
 
 
 def as_matrix(W: Any, what: str = "the mixing matrix") -> Matrix:
-    """W as a float64 numpy array or CSR array; see :func:`read_matrix`."""
-    return read_matrix(W, what)[0]
+    """A copy of W as a float64 numpy array or CSR array; see :func:`read_matrix`."""
+    A, _ = read_matrix(W, what)
+    return A.copy()
 
 
 def support(W: Matrix) -> sp.csr_array:
@@ -98,6 +100,15 @@ def is_sparse(W: Any) -> TypeGuard[sp.csr_array]:
 def to_dense(W: Matrix) -> np.ndarray:
     """W as a numpy array."""
     return W.toarray() if is_sparse(W) else np.asarray(W)
+
+
+def compress(W: np.ndarray) -> sp.csr_array:
+    """CSR of a dense array, by the flat positions of its non-zeros (faster than scipy's own way)."""
+    m = W.shape[0]
+    flat = np.flatnonzero(W)
+    rows = flat // m
+    indptr = np.r_[0, np.cumsum(np.bincount(rows, minlength=m))]
+    return sp.csr_array((W.ravel()[flat], flat - rows * m, indptr), shape=W.shape)
 
 
 def entries(W: Matrix) -> np.ndarray:
@@ -160,7 +171,7 @@ def _from_torch(W: Any, what: str) -> tuple[Matrix, float]:
     eps = float(torch.finfo(W.dtype).eps) if W.dtype.is_floating_point else np.finfo(float).eps
     W = W.detach().cpu().double()
     if W.layout == torch.strided:
-        return W.numpy().copy(), eps
+        return W.numpy(), eps
     W = W.to_sparse_coo().coalesce()
     i, j = W.indices().numpy()
     S = sp.csr_array(sp.coo_array((W.values().numpy().copy(), (i, j)), shape=tuple(W.shape)))
@@ -195,6 +206,7 @@ __all__ = [
     "as_matrix",
     "asymmetry",
     "check_clients",
+    "compress",
     "entries",
     "is_sparse",
     "line_counts",

@@ -26,14 +26,14 @@ def cycle_one_link_per_round(n=6):
     return Ps
 
 
-def literal(Ps, B, rounds):
-    """(q_B, delta, w_max) by the definition, over the rounds t = 0..rounds-1 of a periodic sequence."""
+def literal(Ps, B, rounds, long=4000):
+    """(q_B, delta, w_max) by the definition: rounds 0..rounds-1 and, once settled, one more period."""
     n = len(Ps[0])
     w = [np.ones(n)]
-    for t in range(rounds + B):
+    for t in range(long + len(Ps) + B):
         w.append(Ps[t % len(Ps)] @ w[-1])
     q = 0.0
-    for t in range(rounds):
+    for t in [*range(rounds), *range(long, long + len(Ps))]:
         product = np.eye(n)
         for k in range(B):
             product = Ps[(t + k) % len(Ps)] @ product
