@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol, TypeVar
 
 import torch
 from torch import Tensor
 
 from dfltheory.errors import InputError
+
+S = TypeVar("S")
 
 
 class Oracle(Protocol):
@@ -172,6 +174,14 @@ class Algorithm:
         return g.add_(y, alpha=self.weight_decay) if self.weight_decay else g
 
 
+def replace(state: S, **changes: Any) -> S:
+    """The state with some fields changed: dataclasses.replace, without its cost (rounds can be short)."""
+    new = object.__new__(type(state))
+    new.__dict__.update(state.__dict__)
+    new.__dict__.update(changes)
+    return new
+
+
 def perturbed(y: Tensor, g: Tensor, rho: float, block: Any = None) -> Tensor:
     """SAM's ascent y + rho g / ||g||, per seed and client; y itself where g = 0.  (S, m, d) -> (S, m, d)
 
@@ -186,4 +196,4 @@ def perturbed(y: Tensor, g: Tensor, rho: float, block: Any = None) -> Tensor:
     return torch.addcmul(y, g, scale)
 
 
-__all__ = ["Algorithm", "Mix", "Oracle", "State", "perturbed"]
+__all__ = ["Algorithm", "Mix", "Oracle", "State", "perturbed", "replace"]

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 import torch
 from torch import Tensor
 
-from dfltheory.algorithms.base import Algorithm, Mix, Oracle, State
+from dfltheory.algorithms.base import Algorithm, Mix, Oracle, State, replace
 from dfltheory.errors import InputError
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
 from torch import Tensor
 
-from dfltheory.algorithms.base import Algorithm, Mix, Oracle, State
+from dfltheory.algorithms.base import Algorithm, Mix, Oracle, State, replace
 from dfltheory.algorithms.blocks import blocks, descend, exchange
 from dfltheory.errors import InputError
 

@@ -6,13 +6,13 @@ not sampled keep what is personal to them; the shared part is the server's, and 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
 
-from dfltheory.algorithms.base import Algorithm, Mix, Oracle, State
+from dfltheory.algorithms.base import Algorithm, Mix, Oracle, State, replace
 from dfltheory.algorithms.blocks import Index, blocks, descend, exchange
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 import torch
 from torch import Tensor
 
-from dfltheory.algorithms.base import Algorithm, Mix, Oracle, State
+from dfltheory.algorithms.base import Algorithm, Mix, Oracle, State, replace
 
 
 @dataclass(frozen=True)

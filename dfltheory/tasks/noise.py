@@ -46,10 +46,11 @@ class Gaussian(Noise):
         self.sigmas = torch.as_tensor(sigma, dtype=torch.float64)
         if self.sigmas.ndim > 1 or not bool(((self.sigmas >= 0) & self.sigmas.isfinite()).all()):
             raise InputError(f"noise sigma = {sigma} must be a number >= 0, or one such number per client")
+        self._largest = float(self.sigmas.max())
 
     @property
     def sigma(self) -> float:
-        return float(self.sigmas.max())
+        return self._largest
 
     def check(self, m: int, d: int) -> None:
         if self.sigmas.ndim == 1 and len(self.sigmas) != m:

@@ -66,15 +66,15 @@ def train(
     """
     whole_number("rounds", rounds, at_least=0)
     whole_number("evaluate_every", evaluate_every, at_least=1)
-    runs = seed_indices(seeds)
+    runs, callbacks = seed_indices(seeds), list(callbacks)
     started = time.perf_counter()
     sequence = connect(algorithm, task, topology)
-    network = Network(sequence, runs, seed, task.dtype, task.device) if sequence is not None else None
     server = ServerNetwork()
     share = float(getattr(algorithm, "participation", 1.0))
     work = LocalWork(algorithm, task.chunk(len(runs)))
     recorder = Recorder(task, algorithm, metrics)
     x = starting_models(task, runs, x0, seed)
+    network = Network(sequence, runs, seed, x) if sequence is not None else None
     state = algorithm.init(x, RoundOracle(task, runs, seed, rounds, rounds))
     first = recorder.measure(0, state)
     diverged = stopped = None
@@ -91,8 +91,7 @@ def train(
         if due and exploded(recorder.measure(t + 1, state), first):
             diverged = t + 1
             break
-        wishes = [callback(t + 1, state, recorder) for callback in callbacks]
-        if any(wishes):
+        if callbacks and any([callback(t + 1, state, recorder) for callback in callbacks]):  # noqa: C419
             stopped = t + 1
             break
     history = _history(algorithm, task, sequence, rounds, evaluate_every, recorder, state, x)

@@ -95,7 +95,6 @@ class Recorder:
         at[..., u] = self._ubar.unsqueeze(-2)
         return square(self.task.gradient(at)[..., u].mean(-2))
 
-    @torch.no_grad()
     def follow(self, t: int, state: Any) -> None:
         """After round t + 1: what the measures of round t still need, ||grad_u F(ubar^t, V^{t+1})||^2."""
         if self._two_block and self.rounds and self.rounds[-1] == t:

@@ -20,18 +20,22 @@ _SPARSE_BELOW = 0.1
 _DENSE_UP_TO = 4096
 """Clients up to which a power of a sparse matrix may be held as a dense one."""
 
+_SMALL = 100_000
+"""Multiplications that a dense product finishes before a sparse one has begun."""
+
 Step = Callable[[Tensor], Tensor]
 """One product W z for every seed: (S, m, d) -> (S, m, d)."""
 
 
-def product(W: Any, dtype: torch.dtype, device: torch.device | str, times: int = 1) -> Step:
+def product(W: Any, dtype: torch.dtype, device: torch.device | str, times: int = 1, d: int = 0) -> Step:
     """z -> W^times z, by the cheapest way: dense with the power W^times, or ``times`` sparse products.
 
-    A sparse product costs the non-zero weights, a dense one m^2, at about ten times the speed.
+    A sparse product costs the non-zero weights, a dense one m^2, at about ten times the speed, and without
+    the sparse one's overhead, which is all that counts where models of ``d`` parameters are small.
     """
     m = W.shape[0]
     stored = int(W.nnz) if hasattr(W, "nnz") else int(np.count_nonzero(W))
-    dense_pays = times * stored >= _SPARSE_BELOW * m * m
+    dense_pays = times * stored >= _SPARSE_BELOW * m * m or m * m * d <= _SMALL
     if dense_pays and (m <= _DENSE_UP_TO or stored >= _SPARSE_BELOW * m * m):
         whole = np.asarray(W.toarray() if hasattr(W, "toarray") else W, dtype=np.float64)
         power = torch.from_numpy(np.ascontiguousarray(np.linalg.matrix_power(whole, times)))
@@ -59,12 +63,11 @@ class _Sparse:
 
     def __call__(self, z: Tensor) -> Tensor:
         mixed = []
-        for zs in z:
-            values = zs.numpy()
+        for values in z.numpy():
             for _ in range(self.times):
                 values = self.W @ values
-            mixed.append(torch.from_numpy(values))
-        return mixed[0].unsqueeze(0) if len(mixed) == 1 else torch.stack(mixed)
+            mixed.append(values)
+        return torch.from_numpy(mixed[0][None] if len(mixed) == 1 else np.stack(mixed))
 
 
 @dataclass(frozen=True)
@@ -101,20 +104,25 @@ class Network:
 
     A sequence that does not depend on chance gives one matrix a round for all seeds; a random one gives
     every seed its own. The q-th gossip step of round t uses W_{tQ+q}: the same matrix when the sequence is
-    constant, the next one when it moves with time, a fresh draw when it is random.
+    constant, the next one when it moves with time, a fresh draw when it is random. ``like`` is a tensor of
+    models (..., d), of the run's precision and device.
     """
 
-    def __init__(
-        self, sequence: Any, seeds: Sequence[int], root: int, dtype: torch.dtype, device: torch.device | str
-    ):
+    def __init__(self, sequence: Any, seeds: Sequence[int], root: int, like: Tensor):
         self.sequence = sequence
         self.m = int(sequence.m)
         self.needs_losses = bool(getattr(sequence, "needs_losses", False))
-        self._seeds, self._root, self._dtype, self._device = seeds, root, dtype, device
+        self._seeds, self._root = seeds, root
+        self._dtype, self._device, self._d = like.dtype, like.device, like.shape[-1]
+        self._idle = np.random.default_rng(root)  # handed to sequences that do not draw
         self._kept: tuple[Any, int, Step] | None = None
+        fixed = not (sequence.random or self.needs_losses) and getattr(sequence, "period", None) == 1
+        self._constant = Round(self, 0, None) if fixed else None
 
     def at(self, t: int, losses: Tensor | None = None) -> Round:
         """The network of round t; ``losses`` (S, m) where the sequence chooses neighbours by them."""
+        if self._constant is not None:
+            return self._constant
         return Round(self, t, None if losses is None else losses.double().cpu().numpy())
 
     def draw(self, t: int, times: int, losses: np.ndarray | None) -> list[list[Step]]:
@@ -122,7 +130,7 @@ class Network:
         per_seed = self.sequence.random or self.needs_losses
         drawn = []
         for row, s in enumerate(self._seeds if per_seed else self._seeds[:1]):
-            rng = numpy_generator(self._root, s, t, "network")
+            rng = numpy_generator(self._root, s, t, "network") if per_seed else self._idle
             known = (losses[row],) if self.needs_losses and losses is not None else ()
             drawn.append(
                 self._steps([self.sequence.matrix(t * times + q, rng, *known) for q in range(times)])
@@ -132,9 +140,9 @@ class Network:
     def _steps(self, matrices: list[Any]) -> list[Step]:
         first, times = matrices[0], len(matrices)
         if any(W is not first for W in matrices):
-            return [product(W, self._dtype, self._device) for W in matrices]
+            return [product(W, self._dtype, self._device, 1, self._d) for W in matrices]
         if self._kept is None or self._kept[0] is not first or self._kept[1] != times:
-            self._kept = (first, times, product(first, self._dtype, self._device, times))
+            self._kept = (first, times, product(first, self._dtype, self._device, times, self._d))
         return [self._kept[2]]
 
 
