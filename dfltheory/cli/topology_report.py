@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
     from dfltheory.graphs import SpectralReport
 
+GAMMA = 0.9
+"""The decay at which the effective number of neighbours is told."""
+
 LARGEST_BUILT = 20_000
 """Up to this many clients the graph is built and its matrix checked even where a closed form is known."""
 
@@ -47,6 +50,8 @@ def describe(
     if doubly:
         report = closed_form_report(name, m, rule, **options) or graphs.spectral_report(W)
         document |= _gossip(report, Q) | _stated(name, m, rule)
+        if m <= graphs.DENSE_LIMIT:
+            document["effective_neighbors"] = graphs.effective_neighbors(W, GAMMA)
     if push_sum and check.ok:
         document |= _push_sum(W)
     if plot is not None:
@@ -78,6 +83,8 @@ def description_text(document: dict[str, Any]) -> str:
             f"  Phi(lambda, m, Q={d['Q']})   {d['phi']:.6g}",
             f"  mixing time (1/4)     {d['mixing_time']:.6g} rounds",
         ]
+    if "effective_neighbors" in d:
+        lines.append(f"  effective neighbours  {d['effective_neighbors']:.4g}   (decay gamma = {GAMMA})")
     if "push_sum" in d:
         p, c = d["push_sum"], d["cited"]
         lines += [

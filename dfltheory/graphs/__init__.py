@@ -11,7 +11,7 @@ from dfltheory.graphs.base_graphs import base_graph
 from dfltheory.graphs.definition_1 import check_mixing_matrix
 from dfltheory.graphs.fastest import fastest_mixing
 from dfltheory.graphs.files import read_matrix_file
-from dfltheory.graphs.matrices import adjacency, as_matrix
+from dfltheory.graphs.matrices import DENSE_LIMIT, adjacency, as_matrix
 from dfltheory.graphs.mean_square import MeanSquareContraction, mean_square_contraction
 from dfltheory.graphs.mixing import consensus_distance, effective_neighbors, mixing_rounds, mixing_time
 from dfltheory.graphs.network import network_constants
@@ -103,6 +103,7 @@ __all__ = [
     "row_stochastic",
     "fastest_mixing",
     # matrices and files
+    "DENSE_LIMIT",
     "adjacency",
     "as_matrix",
     "read_matrix_file",

@@ -3,17 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Literal
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.sparse.csgraph import connected_components, shortest_path
 
 from dfltheory.graphs.matrices import Matrix, support
 
 
+def components(S: sp.csr_array, connection: Literal["weak", "strong"] = "weak") -> tuple[int, np.ndarray]:
+    """How many components the links of S fall into, and that of each client.
+
+    ``connection`` "weak": whichever way the links point; "strong": everybody in it reaches everybody.
+    """
+    from scipy.sparse.csgraph import connected_components  # slow to import, and not always needed
+
+    parts, label = connected_components(S, directed=True, connection=connection)
+    return int(parts), label
+
+
 def strongly_connected(S: sp.csr_array) -> bool:
     """Whether everybody reaches everybody over the links of S."""
-    return connected_components(S, directed=True, connection="strong", return_labels=False) == 1
+    return components(S, "strong")[0] == 1
 
 
 def union(supports: Sequence[sp.csr_array]) -> sp.csr_array:
@@ -56,6 +67,8 @@ def window(Ps: Sequence[Matrix], *, periodic: bool) -> tuple[int | None, int]:
 
 def diameter(S: sp.csr_array) -> float:
     """The longest of all shortest directed paths; infinite where somebody is out of reach."""
+    from scipy.sparse.csgraph import shortest_path
+
     if S.shape[0] == 1:
         return 0.0
     # S[i, j] is a link j -> i; the diameter is the same read backwards
@@ -71,18 +84,26 @@ def algebraic_connectivity(S: sp.csr_array) -> float:
     return max(float(laplacian_extremes(both)[0]), 0.0)
 
 
-def unreached(S: sp.csr_array) -> tuple[int, int] | None:
-    """(j, i): a client i that nothing sent by j ever reaches, or None."""
+def unreached(S: sp.csr_array) -> tuple[int, int]:
+    """(j, i): a client i that nothing sent by j ever reaches, where S is not strongly connected."""
     from scipy.sparse.csgraph import breadth_first_order
 
     m = S.shape[0]
-    for links, forward in ((S.T, True), (S, False)):
-        seen = np.zeros(m, dtype=bool)
-        seen[breadth_first_order(sp.csr_array(links), 0, return_predecessors=False)] = True
-        if not seen.all():
-            other = int(np.argmin(seen))
-            return (0, other) if forward else (other, 0)
-    return None
+    seen = np.zeros(m, dtype=bool)
+    seen[breadth_first_order(sp.csr_array(S.T), 0, return_predecessors=False)] = True
+    if not seen.all():
+        return 0, int(np.argmin(seen))
+    seen[:] = False  # everybody hears client 0, so that somebody is not heard by it
+    seen[breadth_first_order(S, 0, return_predecessors=False)] = True
+    return int(np.argmin(seen)), 0
 
 
-__all__ = ["algebraic_connectivity", "diameter", "strongly_connected", "union", "unreached", "window"]
+__all__ = [
+    "algebraic_connectivity",
+    "components",
+    "diameter",
+    "strongly_connected",
+    "union",
+    "unreached",
+    "window",
+]

@@ -9,10 +9,10 @@ from typing import Any
 import networkx as nx
 import numpy as np
 import scipy.sparse as sp
-from scipy.sparse.csgraph import breadth_first_order, connected_components
 
 from dfltheory.errors import GraphError
 from dfltheory.graphs.assumptions import DEFINITION_1, TAKEN_AWAY, Failure, Report, select
+from dfltheory.graphs.connectivity import components
 from dfltheory.graphs.matrices import adjacency, line_sums, nodes_in_order, read_matrix, support, tolerance
 from dfltheory.graphs.sequences import rounds_of
 from dfltheory.graphs.weights import default_weights
@@ -213,7 +213,7 @@ def law_sums(M: Subject, axis: int) -> Failure | None:
 
 def _null_space(M: Subject) -> Failure | None:
     """For non-negative weights the multiplicity of eigenvalue 1 is the number of closed classes: exact."""
-    parts, label = connected_components(support(M.W), directed=True, connection="weak")
+    parts, label = components(support(M.W))
     if parts == 1:
         return None
     sizes = np.bincount(label)
@@ -234,7 +234,7 @@ def _spectrum(M: Subject) -> Failure | None:
         # a wrong row sum moves the spectrum by itself, and has been told already
         return None if "row sums" in M.broken else _spectrum_by_numbers(M)
     S = support(M.W)
-    parts, label = connected_components(S, directed=True, connection="weak")
+    parts, label = components(S)
     lazy = np.zeros(parts, dtype=bool)
     np.logical_or.at(lazy, label, M.W.diagonal() > 0)
     for part in np.flatnonzero(~lazy):
@@ -252,8 +252,9 @@ def _spectrum(M: Subject) -> Failure | None:
 
 
 def _bipartite(S: sp.csr_array) -> bool:
-    _, parent = breadth_first_order(S, 0, directed=False)
-    order = breadth_first_order(S, 0, directed=False, return_predecessors=False)
+    from scipy.sparse.csgraph import breadth_first_order
+
+    order, parent = breadth_first_order(S, 0, directed=False)
     side = np.zeros(S.shape[0], dtype=bool)
     for node in order[1:]:
         side[node] = not side[parent[node]]

@@ -6,7 +6,6 @@ import math
 from typing import Any
 
 import numpy as np
-import scipy.linalg
 
 from dfltheory.errors import InputError
 from dfltheory.graphs.matrices import to_dense
@@ -88,7 +87,9 @@ def effective_neighbors(
         require_doubly_stochastic(A, eps)
         dense = to_dense(A)
         if not np.allclose(dense, dense.T, rtol=0, atol=1e-12):
-            X = scipy.linalg.solve_discrete_lyapunov(math.sqrt(gamma) * dense, dense @ dense.T)
+            from scipy.linalg import solve_discrete_lyapunov
+
+            X = solve_discrete_lyapunov(math.sqrt(gamma) * dense, dense @ dense.T)
             return float(1 / (1 - gamma) / (np.trace(X) / len(dense)))
         squares = np.linalg.eigvalsh(dense) ** 2
     return float(1 / (1 - gamma) / np.mean(squares / (1 - gamma * squares)))

@@ -84,7 +84,6 @@ def _laws_of_one(W: Any, names: tuple[str, ...], tol: float | None) -> Iterable[
 def _not_connected(matrices: list[Any], start: int, exact: bool) -> Failure:
     links = union([support(P) for P in matrices])
     pair = unreached(links)
-    assert pair is not None
     when = "ever" if exact else f"in the {len(matrices)} rounds looked at"
     return _push_sum(
         Failure(

@@ -21,6 +21,7 @@ import scipy.sparse as sp
 
 from dfltheory.errors import GraphError, InputError
 from dfltheory.graphs.closed_forms import directed_modulus, laplacian_spectrum
+from dfltheory.graphs.connectivity import components
 from dfltheory.graphs.matrices import (
     Matrix,
     asymmetry,
@@ -295,12 +296,10 @@ def _by_inverse(A: Matrix, symmetric: bool) -> SpectralReport | None:
     """ARPACK on (I - W)^+ and (I + W)^-1 by sparse factors: large sparse graphs with a tiny gap."""
     from scipy.sparse.linalg import LinearOperator, eigsh, splu
 
-    from dfltheory.graphs.weights import support_parts
-
     m = A.shape[0]
     if not symmetric or not is_sparse(A) or m < 3 or (A.data < 0).any():
         return None
-    if support_parts(A) > 1:
+    if components(A)[0] > 1:
         return _symmetric_report(m, 0.0, 2.0, "components", 0.0)
     eye = sp.eye_array(m, format="csc")
     grounded = splu(sp.csc_array(eye - A)[1:, 1:])  # client 0 held at 0: I - W without its null vector

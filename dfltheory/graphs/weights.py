@@ -15,9 +15,9 @@ from typing import Any
 import networkx as nx
 import numpy as np
 import scipy.sparse as sp
-from scipy.sparse.csgraph import connected_components
 
 from dfltheory.errors import GraphError, InputError, UnknownNameError
+from dfltheory.graphs.connectivity import components, unreached
 from dfltheory.graphs.matrices import Matrix, adjacency, line_sums, nodes_in_order, settle
 
 
@@ -163,35 +163,22 @@ def _strongly(graph: nx.Graph, weight: str | None, rule: str) -> sp.csr_array:
 
 def check_connected(A: sp.csr_array, graph: nx.Graph | None = None) -> None:
     """Raise :class:`GraphError`, with a witness, unless everybody can reach everybody."""
-    parts, _ = connected_components(A, directed=True, connection="strong")
+    parts, _ = components(A, "strong")
     if parts == 1:
         return
-    weak, weak_label = connected_components(A, directed=True, connection="weak")
     names: list[Any] = list(range(A.shape[0])) if graph is None else nodes_in_order(graph)
+    weak, label = components(A)
     if weak > 1:
-        other = int(np.argmax(weak_label != weak_label[0]))
+        other = int(np.argmax(label != label[0]))
         raise GraphError(
             f"the graph is disconnected: {weak} components, and no path joins node {names[0]} "
             f"to node {names[other]}: add a link between them"
         )
-    reached = np.zeros(A.shape[0], dtype=bool)
-    reached[sp.csgraph.breadth_first_order(A.T, 0, return_predecessors=False)] = True
-    if reached.all():  # then somebody cannot reach node 0
-        reached[:] = False
-        reached[sp.csgraph.breadth_first_order(A, 0, return_predecessors=False)] = True
-        source, target = int(np.argmin(reached)), 0
-    else:
-        source, target = 0, int(np.argmin(reached))
+    source, target = unreached(A)
     raise GraphError(
         f"the directed graph is not strongly connected: {parts} components, and nothing that node "
         f"{names[source]} sends ever reaches node {names[target]}: add an arc"
     )
-
-
-def support_parts(W: sp.csr_array) -> int:
-    """How many components the links of W fall into, whichever way they point."""
-    parts, _ = connected_components(W, directed=False)
-    return int(parts)
 
 
 def _fastest_mixing(graph: nx.Graph, **options: Any) -> Matrix:
@@ -235,6 +222,5 @@ __all__ = [
     "default_weights",
     "laplacian_weights_of",
     "metropolis_of",
-    "support_parts",
     "weights",
 ]

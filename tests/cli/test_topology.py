@@ -37,6 +37,7 @@ def test_constants_of_a_ring(cli):
     assert d["table1"]["stated"] == pytest.approx(16 * np.pi**2 / (3 * 256))
     assert d["check"]["ok"]
     assert d["links"] == 16
+    assert d["effective_neighbors"] == pytest.approx(graphs.effective_neighbors(W, 0.9))
 
 
 def test_the_same_for_people_and_under_its_long_name(cli):
