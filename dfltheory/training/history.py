@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import os
-import tempfile
 from dataclasses import asdict, dataclass, field, fields
 from functools import cached_property
 from pathlib import Path
@@ -13,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dfltheory.constants import NetworkConstants, ProblemConstants
-from dfltheory.errors import DataError, InputError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -114,6 +111,8 @@ class History:
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write one safetensors file, atomically; ``History.load`` reads it back."""
+        from dfltheory.training import storage
+
         arrays = {f"measure/{k}": v for k, v in self.measures().items()}
         arrays |= {name: getattr(self, name) for name in _ARRAYS}
         document = {
@@ -123,14 +122,16 @@ class History:
             "network": _plain(self.network),
         }
         document |= {name: getattr(self, name) for name in _SCALARS}
-        return write_safely(Path(path), arrays, document)
+        return storage.write(path, arrays, document)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> History:
         """Read what ``save`` wrote."""
         from dfltheory import algorithms
+        from dfltheory.training import storage
 
-        arrays, document = read_safely(Path(path), "dfltheory.History")
+        tensors, document = storage.read(path, "dfltheory.History")
+        arrays = {name: tensor.numpy() for name, tensor in tensors.items()}
         measures = {k.removeprefix("measure/"): v for k, v in arrays.items() if k.startswith("measure/")}
         name, letters = document["algorithm"]
         history = cls(
@@ -156,41 +157,4 @@ def _plain(constants: ProblemConstants | NetworkConstants) -> dict[str, Any]:
     }
 
 
-def write_safely(path: Path, arrays: dict[str, np.ndarray], document: dict[str, Any]) -> Path:
-    """Write arrays and a JSON document into one safetensors file; a reader sees all of it or nothing."""
-    from safetensors.numpy import save
-
-    whole = {k: np.ascontiguousarray(v) for k, v in arrays.items()}
-    data = save(whole, metadata={"json": json.dumps(document)})
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, partial = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(partial, path)
-    except BaseException:
-        Path(partial).unlink(missing_ok=True)
-        raise
-    return path
-
-
-def read_safely(path: Path, kind: str) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-    """Read what :func:`write_safely` wrote, or say in one line what is wrong with the file."""
-    from safetensors import SafetensorError, safe_open
-
-    if not path.is_file():
-        raise InputError(f"{path} is not a file: give the file that was saved")
-    try:
-        with safe_open(path, framework="numpy") as file:
-            document = json.loads((file.metadata() or {}).get("json", "{}"))
-            arrays = {k: file.get_tensor(k) for k in file.keys()}  # noqa: SIM118  (not a mapping)
-    except (SafetensorError, json.JSONDecodeError) as error:
-        raise DataError(f"{path} cannot be read: {error}") from error
-    if document.get("kind") != kind:
-        raise DataError(f"{path} holds {document.get('kind')!r}, not {kind!r}")
-    return arrays, document
-
-
-__all__ = ["History", "read_safely", "write_safely"]
+__all__ = ["History"]

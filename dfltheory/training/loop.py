@@ -14,6 +14,7 @@ from torch import Tensor
 from dfltheory.algorithms.base import Algorithm
 from dfltheory.errors import DivergenceError
 from dfltheory.tasks.task import Task
+from dfltheory.training.checkpoint import Checkpoint, identity
 from dfltheory.training.history import History
 from dfltheory.training.local import LocalWork
 from dfltheory.training.metrics import Metric, Recorder, exploded, square
@@ -42,6 +43,7 @@ def train(
     *,
     evaluate_every: int = 1,
     callbacks: Iterable[Callback] = (),
+    checkpoint: Checkpoint | None = None,
     on_divergence: Literal["mark", "raise"] = "mark",
 ) -> History:
     """Run ``rounds`` rounds of ``communicate(local_update(state))`` and tell what was measured.
@@ -58,6 +60,9 @@ def train(
     seed : root of all chance: the same seed gives the same result bit for bit
     progress : a progress bar on stderr; ``None``: only on a terminal, and only when it takes a while
     evaluate_every : measure rounds 0, n, 2n, ... and the last one (full gradients on real data are costly)
+    callbacks : called with (t, state, recorder) after each round; clone what you keep of the state, whose
+        memory may be used again two rounds later; a true answer ends the run
+    checkpoint : save the run to a file as it goes, and go on from that file when it is there
     on_divergence : ``mark`` keeps the history, with ``diverged_at``; ``raise`` throws DivergenceError
 
     Returns
@@ -76,9 +81,17 @@ def train(
     x = starting_models(task, runs, x0, seed)
     network = Network(sequence, runs, seed, x) if sequence is not None else None
     state = algorithm.init(x, RoundOracle(task, runs, seed, rounds, rounds))
-    first = recorder.measure(0, state)
+    spread = square(x).mean(-1), square(x - x.mean(-2, keepdim=True)).mean(-1)
+    run_is = identity(
+        algorithm, task, sequence, x, rounds=rounds, seeds=runs, seed=seed, every=evaluate_every
+    )
+    del x  # the state holds it as long as it is needed
+    begin, state = (checkpoint and checkpoint.resume(state, recorder, run_is)) or (0, state)
+    if begin == 0:
+        recorder.measure(0, state)
+    first = {name: values[0] for name, values in recorder.values.items()}
     diverged = stopped = None
-    for t in watch(range(rounds), progress, f"{algorithm.name} on {task.name}"):
+    for t in watch(range(begin, rounds), progress, f"{algorithm.name} on {task.name}"):
         grad = RoundOracle(task, runs, seed, t, rounds, share)
         losses = task.loss(algorithm.models(state)) if network is not None and network.needs_losses else None
         state = work(state, grad)
@@ -94,7 +107,9 @@ def train(
         if callbacks and any([callback(t + 1, state, recorder) for callback in callbacks]):  # noqa: C419
             stopped = t + 1
             break
-    history = _history(algorithm, task, sequence, rounds, evaluate_every, recorder, state, x)
+        if checkpoint and checkpoint.due(t + 1, rounds):
+            checkpoint.save(t + 1, state, recorder, run_is)
+    history = _history(algorithm, task, sequence, rounds, evaluate_every, recorder, state, spread)
     history.seed, history.diverged_at, history.stopped_at = seed, diverged, stopped
     history.seconds = time.perf_counter() - started
     if diverged is not None:
@@ -121,7 +136,7 @@ def _history(
     every: int,
     recorder: Recorder,
     state: Any,
-    x0: Tensor,
+    start: tuple[Tensor, Tensor],
 ) -> History:
     planned = [t for t in range(rounds + 1) if t % every == 0 or t == rounds]
     missing = len(planned) - len(recorder.rounds)
@@ -137,8 +152,8 @@ def _history(
         accuracy=arrays.pop("accuracy", None),
         extra=arrays,
         x=_array(algorithm.models(state)),
-        x0_sq=_array(square(x0).mean(-1)),
-        x0_spread=_array(square(x0 - x0.mean(-2, keepdim=True)).mean(-1)),
+        x0_sq=_array(start[0]),
+        x0_spread=_array(start[1]),
         constants=task.constants,
         task=task.name,
         topology=sequence,

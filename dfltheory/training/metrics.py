@@ -110,10 +110,11 @@ class Recorder:
         short = {name: ((0, 0), (0, len(self.rounds) - a.shape[1])) for name, a in arrays.items()}
         return {name: np.pad(a, short[name], constant_values=np.nan) for name, a in arrays.items()}
 
-    def restore(self, rounds: Iterable[int], arrays: dict[str, np.ndarray]) -> None:
-        """Go on from what :meth:`arrays` gave."""
-        self.rounds = [int(t) for t in rounds]
-        self.values = {name: [array[:, j] for j in range(array.shape[1])] for name, array in arrays.items()}
+    def restore(self, rounds: Iterable[int], values: dict[str, list[np.ndarray]], state: Any) -> None:
+        """Go on from another recorder's ``rounds`` and ``values``, at the state that was measured last."""
+        self.rounds, self.values = [int(t) for t in rounds], values
+        if self._two_block:
+            self._ubar = self.algorithm.mean(state)[..., blocks(self.task.shared, self.task.d)[0]]
 
 
 def square(x: Tensor) -> Tensor:

@@ -1,0 +1,59 @@
+"""Tensors and a JSON document in one safetensors file: no pickle, and a reader sees all of it or nothing."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from dfltheory.errors import DataError, InputError
+from dfltheory.files import replacing
+
+
+def write(
+    path: str | os.PathLike[str], tensors: Mapping[str, Tensor | np.ndarray], document: Mapping[str, Any]
+) -> Path:
+    """Write atomically. Tensors that are one and the same in memory are stored once."""
+    from safetensors.torch import save_file
+
+    stored: dict[str, Tensor] = {}
+    aliases: dict[str, str] = {}
+    seen: dict[tuple[Any, ...], str] = {}
+    for name, value in tensors.items():
+        tensor = torch.from_numpy(np.ascontiguousarray(value)) if isinstance(value, np.ndarray) else value
+        key = (tensor.data_ptr(), tensor.shape, tensor.stride(), tensor.dtype)
+        if tensor.numel() and key in seen:
+            aliases[name] = seen[key]
+            continue
+        seen[key] = name
+        stored[name] = tensor.contiguous()
+    text = json.dumps({**document, "aliases": aliases})
+    with replacing(path) as temporary:
+        save_file(stored, temporary, metadata={"json": text})
+    return Path(path)
+
+
+def read(path: str | os.PathLike[str], kind: str) -> tuple[dict[str, Tensor], dict[str, Any]]:
+    """Read what :func:`write` wrote, or say in one line what is wrong with the file."""
+    from safetensors import SafetensorError, safe_open
+
+    if not Path(path).is_file():
+        raise InputError(f"{path} is not a file: give the file that was saved")
+    try:
+        with safe_open(path, framework="pt") as file:
+            document = json.loads((file.metadata() or {}).get("json", "{}"))
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  (not a mapping)
+    except (SafetensorError, json.JSONDecodeError) as error:
+        raise DataError(f"{path} cannot be read: {error}") from error
+    if document.get("kind") != kind:
+        raise DataError(f"{path} holds {document.get('kind')!r}, not {kind!r}")
+    return tensors | {name: tensors[first] for name, first in document.pop("aliases").items()}, document
+
+
+__all__ = ["read", "write"]
