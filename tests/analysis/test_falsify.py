@@ -182,7 +182,7 @@ def test_only_theorems_that_say_so_ask_for_a_common_start():
 
 @pytest.mark.parametrize("key", ["dfedadmm.theorem_1", "dfedsgpsm.theorem_1"])
 def test_a_false_theorem_is_refuted_and_the_core_confirms_it(key, tmp_path):
-    found = falsify(key, "printed", seconds=20, enough=1.2, seed=1)
+    found = falsify(key, "printed", seconds=300, enough=1.2, seed=1)
     assert found.violated
     assert found.ratio > 1.05
     assert not found.certificate.obstacles
@@ -203,7 +203,7 @@ def test_the_printed_theorem_of_dfedsam_is_refuted_within_a_minute(seed):
 
 
 def test_a_halved_tight_bound_is_refuted():
-    found = falsify(halved("dfedadmm.theorem_1", "corrected_b1_prime"), seconds=20, enough=1.3)
+    found = falsify(halved("dfedadmm.theorem_1", "corrected_b1_prime"), seconds=300, enough=1.3)
     assert found.ratio > 1.1
     assert found.violated
 
@@ -330,7 +330,7 @@ def test_a_family_diverges_when_its_ratio_grows_and_the_limit_has_set_in():
 @pytest.mark.slow
 def test_the_rate_of_dfedadmm_is_refuted_by_a_family_in_which_local_steps_and_rounds_grow():
     # the printed schedule gives sqrt(K/T), and the corollary claims 1/sqrt(T)
-    found = falsify("dfedadmm.corollary_1", "printed", seconds=30)
+    found = falsify("dfedadmm.corollary_1", "printed", seconds=300)
     assert found.violated
     assert found.divergence.parameter in ("K", "T*K")
     assert 0.2 < found.divergence.low <= found.divergence.high
