@@ -125,7 +125,8 @@ task = dfl.tasks.quadratic(m=6, d=4, sigma=0.5, zeta=1.0, seed=1)
 def slowly(t, state, recorder):
     time.sleep(0.01)
 algorithm = dfl.algorithms.DFedADMMSAM(eta=0.05, K=2, lam=0.2, rho=0.1)
-run = dfl.train(algorithm, task, dfl.graphs.ring(6), rounds=120, seeds=2, callbacks=[slowly], checkpoint=Checkpoint(sys.argv[1]), progress=False)
+run = dfl.train(algorithm, task, dfl.graphs.ring(6), rounds=120, seeds=2, callbacks=[slowly],
+                checkpoint=Checkpoint(sys.argv[1]), progress=False)
 run.save(sys.argv[2])
 """
 
