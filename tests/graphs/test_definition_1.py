@@ -252,4 +252,7 @@ def test_graphs_and_sequences_are_checked():
 def test_every_law_has_the_theorems_that_it_takes_away():
     assert set(TAKEN_AWAY) == {*graphs.DEFINITION_1, *(f"push-sum {law}" for law in graphs.PUSH_SUM)}
     assert {f"dfed{p}" for p in ("sam", "admm", "mdc")} == {k.split(".")[0] for k in GOSSIP_THEOREMS}
+    from dfltheory import bounds
+
+    assert {*GOSSIP_THEOREMS, *PUSH_SUM_THEOREMS} <= set(bounds.keys())
     assert PUSH_SUM_THEOREMS == ("dfedsgpsm.theorem_1", "dfedsgpsm.corollary_1")

@@ -236,6 +236,27 @@ def test_inverse_finds_an_eigenvalue_near_minus_one():
     assert report.gap == pytest.approx(min(2 * eps, (1 - eps) * 2 * math.sin(math.pi / m) ** 2), rel=1e-6)
 
 
+def test_inverse_looks_at_the_least_self_weight():
+    # two clients of an even ring keep much, the others next to nothing: lambda_m is what decides
+    m, eps = 600, 1e-6
+    W = graphs.laplacian(graphs.ring(m), alpha=(1 - eps) / 2, sparse=True).toarray()
+    W[[0, 1], [1, 0]] -= 0.1
+    W[[0, 1], [0, 1]] += 0.1
+    report = graphs.spectral_report(sp.csr_array(W), method="inverse")
+    values = np.linalg.eigvalsh(W)
+    assert -values[0] > values[-2]
+    assert report.lam == pytest.approx(-values[0], abs=1e-10)
+    assert report.lambda_m == pytest.approx(values[0], abs=1e-10)
+
+
+def test_errors_that_are_told_are_small_and_true():
+    for form in (graphs.metropolis(graphs.star(30)), graphs.one_peer_exponential(30).matrix(0) @ np.eye(30)):
+        for method in ("dense", "lanczos"):
+            report = graphs.spectral_report(form, method=method)
+            assert abs(report.lam - norm_of(np.asarray(form))) <= report.error + 1e-12
+            assert 0 < report.error < 1e-8
+
+
 def test_disconnected_matrices_have_no_gap():
     W = sp.csr_array(sp.block_diag([graphs.metropolis(graphs.path(300))] * 2))
     assert graphs.spectral_gap(
