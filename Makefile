@@ -22,7 +22,7 @@ $(RUN): pyproject.toml constraints.txt
 
 $(DEV): $(RUN)
 	@echo "installing the developers' tools into .venv"
-	@$(BIN)/python -m pip install -q $(PIP_FLAGS) -c constraints.txt -e '.[dev,pep]'
+	@$(BIN)/python -m pip install -q $(PIP_FLAGS) -c constraints.txt -e '.[dev,pep,cluster]'
 	@touch $@
 
 validate: $(RUN) ## bounds against measured gradient norms: a table, figures and a report in results/
