@@ -20,7 +20,7 @@ $(RUN): pyproject.toml constraints.txt
 	@$(BIN)/python -m pip install -q $(PIP_FLAGS) -c constraints.txt -e .
 	@touch $@
 
-$(DEV): $(RUN)
+$(DEV): $(RUN) Makefile
 	@echo "installing the developers' tools into .venv"
 	@$(BIN)/python -m pip install -q $(PIP_FLAGS) -c constraints.txt -e '.[dev,pep,cluster]'
 	@touch $@
