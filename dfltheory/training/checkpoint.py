@@ -79,7 +79,6 @@ def identity(
     rounds: int,
     seeds: Sequence[int],
     seed: int,
-    every: int,
 ) -> dict[str, Any]:
     """What must agree for a run to go on: hyperparameters, sizes, seeds, start and the first matrix."""
     return {
@@ -88,7 +87,6 @@ def identity(
         "rounds": rounds,
         "seeds": list(seeds),
         "seed": seed,
-        "evaluate_every": every,
         "start": _checksum(x0),
         "network": _first_matrix(sequence),
     }

@@ -65,12 +65,16 @@ class History:
 
     @cached_property
     def network(self) -> NetworkConstants:
-        """The constants of the mixing matrices, computed when first asked for."""
+        """The constants of the mixing matrices, computed when first asked for; m alone where none exist."""
         if self.topology is None:
             return NetworkConstants(m=self.m)
         from dfltheory import graphs
+        from dfltheory.errors import GraphError
 
-        return graphs.network_constants(self.topology)
+        try:
+            return graphs.network_constants(self.topology)
+        except GraphError:  # not connected: the run is what it is, and no theorem's constants exist
+            return NetworkConstants(m=self.m)
 
     def values(self) -> dict[str, float]:
         """The glossary's names that this run fixes, for ``Theorem.evaluate``.

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from dfltheory.algorithms.base import Algorithm
-from dfltheory.training.oracle import RoundOracle
+from dfltheory.training.oracle import RoundOracle, SomeClients
 
 
 class LocalWork:
@@ -23,7 +23,7 @@ class LocalWork:
         self._algorithm, self._chunk = algorithm, chunk
         self._sent: Tensor | None = None
 
-    def __call__(self, state: Any, grad: RoundOracle) -> Any:
+    def __call__(self, state: Any, grad: RoundOracle | SomeClients) -> Any:
         m = state.x.shape[1]
         if self._chunk is None or self._chunk >= m:
             return self._algorithm.local_update(state, grad)

@@ -21,6 +21,7 @@ from dfltheory.training.metrics import Metric, Recorder, exploded, square
 from dfltheory.training.mixing import Network, ServerNetwork
 from dfltheory.training.oracle import RoundOracle
 from dfltheory.training.progress import watch
+from dfltheory.training.ranks import OneProcess, Ranks
 from dfltheory.training.setup import connect, seed_indices, starting_models, whole_number
 
 Callback = Callable[[int, Any, Recorder], bool | None]
@@ -44,6 +45,7 @@ def train(
     evaluate_every: int = 1,
     callbacks: Iterable[Callback] = (),
     checkpoint: Checkpoint | None = None,
+    distributed: bool = False,
     on_divergence: Literal["mark", "raise"] = "mark",
 ) -> History:
     """Run ``rounds`` rounds of ``communicate(local_update(state))`` and tell what was measured.
@@ -63,6 +65,8 @@ def train(
     callbacks : called with (t, state, recorder) after each round; clone what you keep of the state, whose
         memory may be used again two rounds later; a true answer ends the run
     checkpoint : save the run to a file as it goes, and go on from that file when it is there
+    distributed : divide the clients over the ranks of torch.distributed's default process group; every rank
+        calls ``train`` with the same arguments, and gets the same history
     on_divergence : ``mark`` keeps the history, with ``diverged_at``; ``raise`` throws DivergenceError
 
     Returns
@@ -71,50 +75,98 @@ def train(
     """
     whole_number("rounds", rounds, at_least=0)
     whole_number("evaluate_every", evaluate_every, at_least=1)
-    runs, callbacks = seed_indices(seeds), list(callbacks)
     started = time.perf_counter()
-    sequence = connect(algorithm, task, topology)
-    server = ServerNetwork()
-    share = float(getattr(algorithm, "participation", 1.0))
-    work = LocalWork(algorithm, task.chunk(len(runs)))
-    recorder = Recorder(task, algorithm, metrics)
-    x = starting_models(task, runs, x0, seed)
-    network = Network(sequence, runs, seed, x) if sequence is not None else None
-    state = algorithm.init(x, RoundOracle(task, runs, seed, rounds, rounds))
-    spread = square(x).mean(-1), square(x - x.mean(-2, keepdim=True)).mean(-1)
-    run_is = identity(
-        algorithm, task, sequence, x, rounds=rounds, seeds=runs, seed=seed, every=evaluate_every
-    )
-    del x  # the state holds it as long as it is needed
-    begin, state = (checkpoint and checkpoint.resume(state, recorder, run_is)) or (0, state)
+    team = Ranks(task.m) if distributed else OneProcess()
+    run = Run(algorithm, team.task(task), topology, rounds, seed_indices(seeds), seed, x0, team)
+    recorder, callbacks = Recorder(task, algorithm, metrics), list(callbacks)
+    begin, state, name = 0, run.start, {}
+    if checkpoint is not None:
+        name = run.identity() | {"evaluate_every": evaluate_every}
+        begin, state = checkpoint.resume(state, recorder, name) or (0, state)
+    run.forget_start()
     if begin == 0:
         recorder.measure(0, state)
-    first = {name: values[0] for name, values in recorder.values.items()}
     diverged = stopped = None
-    for t in watch(range(begin, rounds), progress, f"{algorithm.name} on {task.name}"):
-        grad = RoundOracle(task, runs, seed, t, rounds, share)
-        losses = task.loss(algorithm.models(state)) if network is not None and network.needs_losses else None
-        state = work(state, grad)
-        mix = network.at(t, losses) if network is not None else server.at(grad.active)
-        state = algorithm.communicate(state, mix)
-        if t + 1 == rounds:
-            state = algorithm.finish(state, RoundOracle(task, runs, seed, rounds, rounds))
-        recorder.follow(t, state)
+    here = team.here(state)
+    for t in watch(
+        range(begin, rounds), progress if team.first else False, f"{algorithm.name} on {task.name}"
+    ):
+        state = None  # nothing but ``here`` holds the old models
+        here = run.round(t, here)
         due = (t + 1) % evaluate_every == 0 or t + 1 == rounds
-        if due and exploded(recorder.measure(t + 1, state), first):
+        save = checkpoint is not None and checkpoint.due(t + 1, rounds)
+        if not (due or save or callbacks or recorder.waits_for(t)):
+            continue
+        state = team.whole(here)
+        recorder.follow(t, state)
+        if due and exploded(recorder.measure(t + 1, state), recorder.first):
             diverged = t + 1
             break
         if callbacks and any([callback(t + 1, state, recorder) for callback in callbacks]):  # noqa: C419
             stopped = t + 1
             break
-        if checkpoint and checkpoint.due(t + 1, rounds):
-            checkpoint.save(t + 1, state, recorder, run_is)
-    history = _history(algorithm, task, sequence, rounds, evaluate_every, recorder, state, spread)
-    history.seed, history.diverged_at, history.stopped_at = seed, diverged, stopped
+        if save and team.first and checkpoint is not None:
+            checkpoint.save(t + 1, state, recorder, name)
+    history = _history(run, task, evaluate_every, recorder, algorithm.models(state))
+    history.diverged_at, history.stopped_at = diverged, stopped
     history.seconds = time.perf_counter() - started
     if diverged is not None:
         _tell_divergence(history, on_divergence)
     return history
+
+
+class Run:
+    """One run's parts, put together: its start, and how it takes one round."""
+
+    def __init__(
+        self,
+        algorithm: Algorithm,
+        task: Task,
+        topology: Any,
+        rounds: int,
+        seeds: Sequence[int],
+        seed: int,
+        x0: Any,
+        team: OneProcess,
+    ):
+        self.algorithm, self.task, self.rounds, self.seeds, self.seed = algorithm, task, rounds, seeds, seed
+        self.sequence = connect(algorithm, task, topology)
+        self._team, self._share = team, float(getattr(algorithm, "participation", 1.0))
+        self._work = LocalWork(algorithm, task.chunk(len(seeds)))
+        self._server = ServerNetwork(team.rows)
+        x = starting_models(task, seeds, x0, seed)
+        self._network = (
+            Network(self.sequence, seeds, seed, x, team.rows) if self.sequence is not None else None
+        )
+        self.start: Any = algorithm.init(x, self.oracle(rounds))
+        self.x0_sq = square(x).mean(-1)
+        self.x0_spread = square(x - x.mean(-2, keepdim=True)).mean(-1)
+
+    def identity(self) -> dict[str, Any]:
+        """What a checkpoint remembers of this run."""
+        sizes = {"rounds": self.rounds, "seeds": self.seeds, "seed": self.seed}
+        return identity(self.algorithm, self.task, self.sequence, self.start.x, **sizes)
+
+    def forget_start(self) -> None:
+        """The first state is not needed any more: let its memory go as soon as the run has left it."""
+        self.start = None
+
+    def oracle(self, t: int, share: float = 1.0) -> RoundOracle:
+        """What clients may ask of their data in round t; round T is what comes before 0 and after T - 1."""
+        return RoundOracle(self.task, self.seeds, self.seed, t, self.rounds, share)
+
+    def round(self, t: int, state: Any) -> Any:
+        """Round t of the clients that are here: communicate(local_update(state))."""
+        grad, algorithm = self.oracle(t, self._share), self.algorithm
+        losses = None
+        if self._network is not None and self._network.needs_losses:
+            losses = self.task.loss(algorithm.models(self._team.whole(state)))
+        state = self._work(state, self._team.oracle(grad))
+        mix = self._network.at(t, losses) if self._network is not None else self._server.at(grad.active)
+        state = algorithm.communicate(state, self._team.mix(mix))
+        if t + 1 == self.rounds:
+            state = algorithm.finish(state, self._team.oracle(self.oracle(self.rounds)))
+        return state
 
 
 def _tell_divergence(history: History, on_divergence: str) -> None:
@@ -128,35 +180,26 @@ def _tell_divergence(history: History, on_divergence: str) -> None:
     log.info(line)
 
 
-def _history(
-    algorithm: Algorithm,
-    task: Task,
-    sequence: Any,
-    rounds: int,
-    every: int,
-    recorder: Recorder,
-    state: Any,
-    start: tuple[Tensor, Tensor],
-) -> History:
-    planned = [t for t in range(rounds + 1) if t % every == 0 or t == rounds]
-    missing = len(planned) - len(recorder.rounds)
-    after = ((0, 0), (0, missing))
+def _history(run: Run, task: Task, every: int, recorder: Recorder, models: Tensor) -> History:
+    planned = [t for t in range(run.rounds + 1) if t % every == 0 or t == run.rounds]
+    after = ((0, 0), (0, len(planned) - len(recorder.rounds)))
     arrays = {k: np.pad(a, after, constant_values=np.nan) for k, a in recorder.arrays().items()}
     return History(
-        algorithm=algorithm,
-        rounds=rounds,
+        algorithm=run.algorithm,
+        rounds=run.rounds,
         rounds_measured=np.array(planned),
         grad_norm_sq=arrays.pop("grad_norm_sq"),
         consensus=arrays.pop("consensus"),
         loss=arrays.pop("loss"),
         accuracy=arrays.pop("accuracy", None),
         extra=arrays,
-        x=_array(algorithm.models(state)),
-        x0_sq=_array(start[0]),
-        x0_spread=_array(start[1]),
+        x=_array(models),
+        x0_sq=_array(run.x0_sq),
+        x0_spread=_array(run.x0_spread),
         constants=task.constants,
         task=task.name,
-        topology=sequence,
+        seed=run.seed,
+        topology=run.sequence,
     )
 
 

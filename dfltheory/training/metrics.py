@@ -95,9 +95,18 @@ class Recorder:
         at[..., u] = self._ubar.unsqueeze(-2)
         return square(self.task.gradient(at)[..., u].mean(-2))
 
+    @property
+    def first(self) -> dict[str, np.ndarray]:
+        """What was measured at the start."""
+        return {name: values[0] for name, values in self.values.items()}
+
+    def waits_for(self, t: int) -> bool:
+        """Does a measure of round t still need the state after it?"""
+        return self._two_block and bool(self.rounds) and self.rounds[-1] == t
+
     def follow(self, t: int, state: Any) -> None:
         """After round t + 1: what the measures of round t still need, ||grad_u F(ubar^t, V^{t+1})||^2."""
-        if self._two_block and self.rounds and self.rounds[-1] == t:
+        if self.waits_for(t):
             c = self.task.constants
             body = _numbers(self._body_slope(self.algorithm.models(state)))
             head = self.values["grad_v_sq"][-1]

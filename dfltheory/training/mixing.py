@@ -27,20 +27,34 @@ Step = Callable[[Tensor], Tensor]
 """One product W z for every seed: (S, m, d) -> (S, m, d)."""
 
 
-def product(W: Any, dtype: torch.dtype, device: torch.device | str, times: int = 1, d: int = 0) -> Step:
+def product(
+    W: Any,
+    dtype: torch.dtype,
+    device: torch.device | str,
+    times: int = 1,
+    d: int = 0,
+    rows: slice | None = None,
+) -> Step:
     """z -> W^times z, by the cheapest way: dense with the power W^times, or ``times`` sparse products.
 
     A sparse product costs the non-zero weights, a dense one m^2, at about ten times the speed, and without
-    the sparse one's overhead, which is all that counts where models of ``d`` parameters are small.
+    the sparse one's overhead, which is all that counts where models of ``d`` parameters are small. With
+    ``rows`` only these clients' new models are computed, from those of all.
     """
     m = W.shape[0]
     stored = int(W.nnz) if hasattr(W, "nnz") else int(np.count_nonzero(W))
     dense_pays = times * stored >= _SPARSE_BELOW * m * m or m * m * d <= _SMALL
     if dense_pays and (m <= _DENSE_UP_TO or stored >= _SPARSE_BELOW * m * m):
         whole = np.asarray(W.toarray() if hasattr(W, "toarray") else W, dtype=np.float64)
-        power = torch.from_numpy(np.ascontiguousarray(np.linalg.matrix_power(whole, times)))
+        power = torch.from_numpy(
+            np.ascontiguousarray(np.linalg.matrix_power(whole, times)[rows or slice(None)])
+        )
         return _Dense(power.to(dtype=dtype, device=device))
     csr = sp.csr_array(W)
+    if rows is not None:
+        last = product(csr[rows], dtype, device)
+        before = [product(csr, dtype, device, times - 1, d)] if times > 1 else []
+        return lambda z: _in_order([*before, last], z)
     if torch.device(device).type == "cpu" and dtype in (torch.float32, torch.float64):
         return _Sparse(csr.astype(np.float32 if dtype == torch.float32 else np.float64), times)
     return _SparseTensor(_csr_tensor(csr, dtype, device), times)
@@ -105,14 +119,16 @@ class Network:
     A sequence that does not depend on chance gives one matrix a round for all seeds; a random one gives
     every seed its own. The q-th gossip step of round t uses W_{tQ+q}: the same matrix when the sequence is
     constant, the next one when it moves with time, a fresh draw when it is random. ``like`` is a tensor of
-    models (..., d), of the run's precision and device.
+    models (..., d), of the run's precision and device; with ``rows`` it gives these clients' models only.
     """
 
-    def __init__(self, sequence: Any, seeds: Sequence[int], root: int, like: Tensor):
+    def __init__(
+        self, sequence: Any, seeds: Sequence[int], root: int, like: Tensor, rows: slice | None = None
+    ):
         self.sequence = sequence
         self.m = int(sequence.m)
         self.needs_losses = bool(getattr(sequence, "needs_losses", False))
-        self._seeds, self._root = seeds, root
+        self._seeds, self._root, self._rows = seeds, root, rows
         self._dtype, self._device, self._d = like.dtype, like.device, like.shape[-1]
         self._idle = np.random.default_rng(root)  # handed to sequences that do not draw
         self._kept: tuple[Any, int, Step] | None = None
@@ -140,9 +156,10 @@ class Network:
     def _steps(self, matrices: list[Any]) -> list[Step]:
         first, times = matrices[0], len(matrices)
         if any(W is not first for W in matrices):
-            return [product(W, self._dtype, self._device, 1, self._d) for W in matrices]
+            parts = [None] * (times - 1) + [self._rows]
+            return [product(W, self._dtype, self._device, 1, self._d, r) for W, r in zip(matrices, parts)]
         if self._kept is None or self._kept[0] is not first or self._kept[1] != times:
-            self._kept = (first, times, product(first, self._dtype, self._device, times, self._d))
+            self._kept = (first, times, product(first, self._dtype, self._device, times, self._d, self._rows))
         return [self._kept[2]]
 
 
@@ -150,6 +167,9 @@ class ServerNetwork:
     """A server in place of a network: everybody gets the mean over the clients that take part."""
 
     needs_losses = False
+
+    def __init__(self, rows: slice | None = None):
+        self._rows = rows or slice(None)
 
     def at(self, active: Tensor | None) -> Callable[..., Tensor]:
         """The mix of one round; ``active`` (S, m, 1) tells who takes part, None: all."""
@@ -159,7 +179,7 @@ class ServerNetwork:
                 mean = z.mean(-2, keepdim=True)
             else:
                 mean = torch.where(active, z, 0).sum(-2, keepdim=True).div_(active.sum(-2, keepdim=True))
-            return mean.expand_as(z).contiguous()
+            return mean.expand_as(z)[:, self._rows].contiguous()
 
         return mix
 

@@ -78,6 +78,11 @@ class SomeClients:
         self._all = whole._task
         self._task = self._all.restrict(rows)
 
+    def of(self, rows: slice) -> SomeClients:
+        """Some of these clients, counted from the first of them."""
+        begin = self._rows.start
+        return SomeClients(self._whole, slice(begin + rows.start, begin + rows.stop))
+
     def sample(self) -> Any:
         self._k += 1
         return self._all.pick(self._whole.drawn(self._k - 1), self._rows)

@@ -153,6 +153,13 @@ def test_tidy_table_and_storage(tmp_path):
     assert [p.name for p in tmp_path.iterdir()] == ["run.safetensors"]
 
 
+def test_a_run_over_a_network_without_constants_can_be_stored(tmp_path):
+    one_way = np.triu(np.ones((6, 6)))  # client 5 is never heard of: push-sum has no constants there
+    run = train(alg.SGP(eta=0.01), problem(), one_way / one_way.sum(0), rounds=2)
+    back = History.load(run.save(tmp_path / "run"))
+    assert back.network.known() == {"m": 6}
+
+
 def test_files_that_are_no_history(tmp_path):
     with pytest.raises(DFLTheoryError, match="is not a file"):
         History.load(tmp_path / "none")

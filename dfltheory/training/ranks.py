@@ -1,0 +1,152 @@
+"""Clients over several processes: each rank of torch.distributed works for its share, and all mix together.
+
+Every rank builds the same task and network from the same arguments, and chance is a function of seed and
+round, so that nothing but models is ever sent: what clients exchange, and what is measured.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from dfltheory.algorithms.base import Mix
+from dfltheory.constants import ProblemConstants
+from dfltheory.errors import InputError
+from dfltheory.tasks.task import Task
+from dfltheory.training.local import clients_of, stacked
+from dfltheory.training.oracle import RoundOracle, SomeClients
+
+
+class OneProcess:
+    """All clients are here."""
+
+    rows: slice | None = None
+    first = True
+
+    def task(self, task: Task) -> Task:
+        """The task in a form that can be divided as this team needs it."""
+        return task
+
+    def oracle(self, grad: RoundOracle) -> RoundOracle | SomeClients:
+        """The oracle of the clients that are here."""
+        return grad
+
+    def here(self, state: Any) -> Any:
+        """The clients that are here, of a state of all."""
+        return state
+
+    def whole(self, state: Any) -> Any:
+        """The state of all clients."""
+        return state
+
+    def mix(self, mix: Mix) -> Mix:
+        """A mix that takes and gives what is here."""
+        return mix
+
+
+class Ranks(OneProcess):
+    """The default process group of torch.distributed: rank r has the r-th share of consecutive clients."""
+
+    def __init__(self, m: int):
+        if not (torch.distributed.is_available() and torch.distributed.is_initialized()):
+            raise InputError(
+                "distributed=True needs torch.distributed.init_process_group first (see torchrun)"
+            )
+        self._world, rank = torch.distributed.get_world_size(), torch.distributed.get_rank()
+        if m < self._world:
+            raise InputError(f"{m} clients cannot be divided over {self._world} processes: start fewer")
+        self._bounds = [r * m // self._world for r in range(self._world + 1)]
+        self.rows = slice(self._bounds[rank], self._bounds[rank + 1])
+        self.first = rank == 0
+
+    def task(self, task: Task) -> Task:
+        return task if type(task).restrict is not Task.restrict else Divisible(task)
+
+    def oracle(self, grad: RoundOracle) -> SomeClients:
+        assert self.rows is not None
+        return grad.of(self.rows)
+
+    def here(self, state: Any) -> Any:
+        assert self.rows is not None
+        return clients_of(state, self.rows)
+
+    def whole(self, state: Any) -> Any:
+        gathered: dict[int, Tensor] = {}
+        for name in stacked(state):
+            tensor = getattr(state, name)
+            if id(tensor) not in gathered:
+                gathered[id(tensor)] = self._gather(tensor)
+        return replace(state, **{name: gathered[id(getattr(state, name))] for name in stacked(state)})
+
+    def mix(self, mix: Mix) -> Mix:
+        def mixed(z: Tensor, times: int = 1) -> Tensor:
+            return mix(self._gather(z), times=times)
+
+        return mixed
+
+    def _gather(self, z: Tensor) -> Tensor:
+        """The parts of all ranks, one after the other: (S, own, d) -> (S, m, d)."""
+        widest = max(b - a for a, b in zip(self._bounds, self._bounds[1:]))
+        padded = z.new_zeros(z.shape[0], widest, z.shape[2])
+        padded[:, : z.shape[1]] = z
+        parts = [torch.empty_like(padded) for _ in range(self._world)]
+        torch.distributed.all_gather(parts, padded)
+        sizes = [b - a for a, b in zip(self._bounds, self._bounds[1:])]
+        return torch.cat([part[:, :n] for part, n in zip(parts, sizes)], dim=1)
+
+
+class Divisible(Task):
+    """Any task, divided by clients the plain way: gradients of all are taken, and those of some are kept.
+
+    It is right for every task and saves nothing; a task that can do less overrides ``restrict``.
+    """
+
+    def __init__(self, task: Task, rows: slice | None = None):
+        self._of, self._rows = task, rows
+        self.m = task.m if rows is None else rows.stop - rows.start
+        self.d, self.dtype, self.device = task.d, task.dtype, task.device
+        self.name, self.shared = task.name, task.shared
+        for same in ("global_loss", "global_gradient", "global_loss_and_gradient", "start"):
+            setattr(self, same, getattr(task, same))
+        for same in ("accuracy", "client_accuracy", "stream"):
+            setattr(self, same, getattr(task, same))
+
+    @property
+    def constants(self) -> ProblemConstants:
+        return self._of.constants
+
+    @property
+    def blocks(self) -> tuple[slice, ...]:
+        return self._of.blocks
+
+    def sample(self, generators: Any) -> Any:
+        return self._of.sample(generators)
+
+    def loss(self, x: Tensor, batch: Any | None = None) -> Tensor:
+        return self._of.loss(x, batch)
+
+    def restrict(self, rows: slice) -> Divisible:
+        return Divisible(self._of, rows)
+
+    def pick(self, batch: Any, rows: slice) -> Any:
+        return batch
+
+    def gradient(self, x: Tensor, batch: Any | None = None) -> Tensor:
+        return self._among_all(self._of.gradient, x, batch)
+
+    def balanced_gradient(self, x: Tensor, batch: Any | None = None) -> Tensor:
+        return self._among_all(self._of.balanced_gradient, x, batch)
+
+    def _among_all(self, slope: Callable[[Tensor, Any], Tensor], x: Tensor, batch: Any) -> Tensor:
+        if self._rows is None:
+            return slope(x, batch)
+        everybody = x.new_zeros(x.shape[0], self._of.m, self.d)
+        everybody[:, self._rows] = x
+        return slope(everybody, batch)[:, self._rows].clone()
+
+
+__all__ = ["Divisible", "OneProcess", "Ranks"]

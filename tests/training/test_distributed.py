@@ -1,0 +1,86 @@
+"""Two real processes over gloo give the trajectory of one."""
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import torch
+
+import dfltheory.algorithms as alg
+from dfltheory.errors import DFLTheoryError
+from dfltheory.training import History, train
+from dfltheory.training.ranks import Divisible
+from tests.algorithms.problems import Rows
+from tests.algorithms.table import LETTERS
+
+# what a user would write under torchrun: every rank runs this
+SCRIPT = """
+import sys
+import numpy as np, torch
+import dfltheory as dfl
+from dfltheory.training import Checkpoint
+from tests.training.distributed_cases import CASES
+torch.set_num_threads(1)
+meet = "file://" + sys.argv[1]
+torch.distributed.init_process_group("gloo", init_method=meet, rank=int(sys.argv[2]), world_size=2)
+for name, case in CASES.items():
+    history = dfl.train(**case(), distributed=True, progress=False)
+    if int(sys.argv[2]) == int(sys.argv[4]):
+        history.save(f"{sys.argv[3]}/{name}")
+torch.distributed.destroy_process_group()
+"""
+
+
+@pytest.mark.distributed
+def test_two_processes_are_one(tmp_path):
+    from tests.training.distributed_cases import CASES
+
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": os.getcwd()}
+    ranks = [
+        subprocess.Popen(
+            [sys.executable, "-c", SCRIPT, str(tmp_path / "meet"), str(rank), str(tmp_path), "1"],
+            env=environment,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for rank in range(2)
+    ]
+    said = [rank.communicate(timeout=120)[1] for rank in ranks]
+    assert [rank.returncode for rank in ranks] == [0, 0], "\n".join(said)
+    for name, case in CASES.items():
+        alone, together = train(**case()), History.load(tmp_path / name)
+        np.testing.assert_allclose(together.x, alone.x, rtol=0, atol=1e-12, err_msg=name)
+        assert together.measures().keys() == alone.measures().keys()
+        for measure, values in alone.measures().items():
+            np.testing.assert_allclose(
+                together.measures()[measure], values, rtol=1e-9, atol=1e-12, err_msg=name
+            )
+
+
+@pytest.mark.parametrize("name", sorted(LETTERS))
+def test_any_task_divides_by_clients(name):
+    """Clients 1..3 do what they do among all, also for a task that knows nothing of being divided."""
+    from dfltheory.training.local import clients_of, stacked
+    from dfltheory.training.oracle import RoundOracle
+
+    task = Rows(d=6, shared=slice(0, 4), parts=((0, 3), (3, 6)))
+    algorithm = alg.get(name)(**LETTERS[name])
+    x0 = torch.randn(2, 5, 6, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    state = algorithm.init(x0, RoundOracle(task, range(2), 0, 9, 9))
+    whole = algorithm.local_update(state, RoundOracle(task, range(2), 0, 1, 9))
+    rows = slice(1, 4)
+    oracle = RoundOracle(Divisible(task), range(2), 0, 1, 9).of(rows)
+    part = algorithm.local_update(clients_of(state, rows), oracle)
+    for field in stacked(whole):
+        torch.testing.assert_close(getattr(part, field), getattr(whole, field)[:, rows], rtol=0, atol=1e-14)
+
+
+def test_without_a_process_group_one_clear_line():
+    from dfltheory.tasks import quadratic
+
+    with pytest.raises(DFLTheoryError, match="init_process_group first"):
+        train(
+            alg.DFedAvg(eta=0.1, K=1), quadratic(m=4, d=2), np.full((4, 4), 0.25), rounds=1, distributed=True
+        )
