@@ -49,6 +49,8 @@ def proved_bounds(P: Any, *, delta: float | None = None, w_max: float | None = N
     from dfltheory.graphs.push_sum import require_column_stochastic
 
     sequence = as_sequence(P)
+    if getattr(sequence, "period", None) != 1:
+        raise InputError("proved_bounds holds for a fixed matrix; for sequences see delta_bound_windows")
     W = sequence.matrix(0, np.random.default_rng(0))
     require_column_stochastic(W)
     m = sequence.m

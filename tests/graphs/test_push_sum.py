@@ -247,6 +247,8 @@ def test_proved_bounds_by_hand():
     w_max = 5 - 4 / 5
     assert star.q == pytest.approx(math.sqrt(1 - (1 / 25) / (25 * w_max**2)))
     assert star.q_window == pytest.approx(1 - 5 / w_max / 25)
+    with pytest.raises(InputError, match="a fixed matrix"):
+        graphs.proved_bounds([np.eye(2), np.full((2, 2), 0.5)])
     with pytest.raises(GraphError, match="self-loops are needed"):
         graphs.proved_bounds(np.array([[0.0, 0.5], [1.0, 0.5]]))
     with pytest.raises(GraphError, match="not strongly connected"):
@@ -295,6 +297,44 @@ def test_the_window_is_the_smallest(sequence):
 
     assert serves(found)
     assert found == 1 or not serves(found - 1)
+
+
+R, I = graphs.column_stochastic(graphs.directed_ring(4)), np.eye(4)
+
+
+@pytest.mark.parametrize(
+    ("rounds", "for_ever", "once"),
+    [
+        ([R, R], 1, 1),
+        ([R, I], 2, 2),
+        ([R, R, I], 2, 2),
+        ([R, I, I], 3, 3),
+        ([I, R, I], 3, 2),  # the window of the last and the first round counts only where the list repeats
+        ([R, I, R, I], 2, 2),
+        ([R, I, I, R], 3, 3),
+        ([I, I, R, I, I, R, R], 3, 3),
+        ([I, I, R, R, I, I], 5, 3),
+        ([I, I], None, None),
+    ],
+)
+def test_windows_by_hand(rounds, for_ever, once):
+    assert graphs.check_push_sum(rounds).details["window"] == for_ever
+    sampled = graphs.check_push_sum(lambda t: rounds[t], rounds=len(rounds))
+    assert sampled.details["window"] == once
+
+
+def test_laws_can_be_chosen_and_several_can_break():
+    twice = np.array([[0.5, -0.2], [0.7, 1.3]])  # column 0 sums to 1.2, entry (0, 1) is negative
+    report = graphs.check_push_sum(twice)
+    assert [f.law for f in report.failures] == ["range", "column sums"]
+    report = graphs.check_push_sum(twice, laws=["column sums"])
+    assert [f.law for f in report.failures] == ["column sums"]
+    assert "window" not in report.details
+    spoilt = graphs.check_push_sum(np.array([[np.nan, 0.2], [0.7, 1.3]]))
+    assert [f.law for f in spoilt.failures] == ["finite"]
+    assert "window" not in spoilt.details
+    assert str(graphs.check_push_sum(R)).startswith("push-sum matrix (m = 4): ok")
+    assert str(graphs.check_push_sum([R, I])).startswith("push-sum sequence (m = 4): ok")
 
 
 def test_failures_name_round_and_place():

@@ -180,6 +180,11 @@ def test_random_neighbours_send_to_exactly_k():
     assert W[i, j] == pytest.approx(1 / (1 + max(degree[i], degree[j])))
 
 
+def test_the_papers_ten_neighbours_are_the_default():
+    assert graphs.RandomNeighbors(50).k == graphs.LossDriven(50).k == 10
+    assert ((dense(graphs.LossDriven(50), 0, losses=np.zeros(50)) > 0).sum(axis=0) == 11).all()
+
+
 def test_matchings_are_matchings_and_stay_on_the_graph():
     graph = graphs.star(7)
     for seed in range(10):
