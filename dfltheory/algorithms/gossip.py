@@ -142,7 +142,7 @@ class DFedAvgM(Algorithm):
     source: ClassVar[str] = "Sun et al. 2022"
 
     def init(self, x0: Tensor, grad: Oracle) -> MomentumState:
-        return MomentumState(x=x0, z=x0, v=torch.zeros_like(x0) if self.keep_momentum else x0[..., :0])
+        return MomentumState(x=x0, z=x0, v=torch.zeros_like(x0 if self.keep_momentum else x0[..., :0]))
 
     def local_update(self, state: MomentumState, grad: Oracle) -> MomentumState:
         eta = self.decayed(self.eta, grad.t)

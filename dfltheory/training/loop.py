@@ -17,7 +17,7 @@ from dfltheory.tasks.task import Task
 from dfltheory.training.checkpoint import Checkpoint, identity
 from dfltheory.training.history import History
 from dfltheory.training.local import LocalWork
-from dfltheory.training.metrics import Metric, Recorder, exploded, square
+from dfltheory.training.metrics import Metric, Recorder, exploded, spread, square
 from dfltheory.training.mixing import Network, ServerNetwork
 from dfltheory.training.oracle import RoundOracle
 from dfltheory.training.progress import watch
@@ -140,7 +140,7 @@ class Run:
         )
         self.start: Any = algorithm.init(x, self.oracle(rounds))
         self.x0_sq = square(x).mean(-1)
-        self.x0_spread = square(x - x.mean(-2, keepdim=True)).mean(-1)
+        self.x0_spread = spread(x, x.mean(-2))
 
     def identity(self) -> dict[str, Any]:
         """What a checkpoint remembers of this run."""
@@ -206,7 +206,7 @@ def _history(run: Run, task: Task, every: int, recorder: Recorder, models: Tenso
 def _array(x: Tensor) -> np.ndarray:
     wide = x.detach().cpu()
     half = wide.dtype in (torch.bfloat16, torch.float16)  # numpy has no bfloat16
-    return (wide.float() if half else wide).numpy().copy()
+    return (wide.float() if half else wide).numpy()
 
 
 __all__ = ["Callback", "train"]

@@ -61,7 +61,7 @@ class Recorder:
         loss, gradient = task.global_loss_and_gradient(mean)
         measured = {
             "grad_norm_sq": square(gradient),
-            "consensus": square(models - mean.unsqueeze(-2)).mean(-1),
+            "consensus": spread(models, mean),
             "loss": loss,
         }
         if (accuracy := task.accuracy(mean)) is not None:
@@ -126,6 +126,13 @@ class Recorder:
             self._ubar = self.algorithm.mean(state)[..., blocks(self.task.shared, self.task.d)[0]]
 
 
+def spread(x: Tensor, mean: Tensor) -> Tensor:
+    """(1/m) sum_i ||x_i - mean||^2, (S, m, d) and (S, d) -> (S,), without another tensor of x's size."""
+    few = max(1, 10**6 // max(1, x.shape[0] * x.shape[-1]))
+    squares = [square(part - mean.unsqueeze(-2)) for part in x.split(few, dim=1)]
+    return torch.cat(squares, dim=1).mean(-1)
+
+
 def square(x: Tensor) -> Tensor:
     """||x||^2 along the last axis."""
     return torch.linalg.vector_norm(x, dim=-1) ** 2
@@ -147,4 +154,4 @@ def _numbers(value: Any) -> np.ndarray:
     return np.atleast_1d(np.array(value, dtype=np.float64))
 
 
-__all__ = ["Metric", "Recorder", "exploded", "square"]
+__all__ = ["Metric", "Recorder", "exploded", "spread", "square"]

@@ -67,7 +67,11 @@ def starting_models(task: Task, seeds: Sequence[int], x0: Any, seed: int) -> Ten
             raise InputError(f"x0 has shape {tuple(given.shape)}, not {wanted}")
         if not bool(given.isfinite().all()):
             raise InputError("x0 has an entry that is not finite")
-    return given.to(dtype=task.dtype, device=task.device).expand(shape).contiguous()
+    return (
+        given.to(dtype=task.dtype, device=task.device)
+        .expand(shape)
+        .clone(memory_format=torch.contiguous_format)
+    )
 
 
 __all__ = ["connect", "seed_indices", "starting_models", "whole_number"]
