@@ -1,0 +1,177 @@
+"""What random and other networks cost: mean-square contraction by enumeration, and NetworkConstants."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+
+from dfltheory import graphs
+from dfltheory.errors import GraphError, InputError
+from dfltheory.graphs.matrices import to_dense
+from dfltheory.testing import mixing_sequences
+
+# -- mean-square contraction -----------------------------------------------------------------------
+
+
+def matchings(nodes):
+    """All perfect matchings of an even, near-perfect ones of an odd number of nodes."""
+    if len(nodes) % 2:
+        return [m for alone in nodes for m in matchings([v for v in nodes if v != alone])]
+    if not nodes:
+        return [[]]
+    a, rest = nodes[0], nodes[1:]
+    return [[(a, b), *others] for b in rest for others in matchings([v for v in rest if v != b])]
+
+
+def squared_norm(moment):
+    return np.linalg.eigvalsh(moment - 1 / len(moment))[-1]
+
+
+@pytest.mark.parametrize("m", [2, 3, 4, 5, 6, 7])
+def test_matching_contraction_by_enumeration(m):
+    moment, every = np.zeros((m, m)), matchings(list(range(m)))
+    for pairs in every:
+        W = np.eye(m)
+        for a, b in pairs:
+            W[a, a] = W[b, b] = W[a, b] = W[b, a] = 0.5
+        moment += W.T @ W / len(every)
+    found = graphs.mean_square_contraction(graphs.RandomMatching(m))
+    assert found.exact
+    assert found.lam**2 == pytest.approx(squared_norm(moment), abs=1e-12)
+
+
+@pytest.mark.parametrize(("m", "k"), [(2, 1), (4, 2), (5, 3), (6, 6), (6, 1)])
+def test_sampling_contraction_by_enumeration(m, k):
+    moment, every = np.zeros((m, m)), list(itertools.combinations(range(m), k))
+    for sample in every:
+        W = np.eye(m)
+        W[np.ix_(sample, sample)] = 1 / k
+        moment += W.T @ W / len(every)
+    found = graphs.mean_square_contraction(graphs.ClientSampling(m, k))
+    assert found.exact
+    assert found.lam**2 == pytest.approx(max(squared_norm(moment), 0), abs=1e-12)
+
+
+@pytest.mark.parametrize("graph", [graphs.ring(4), graphs.star(5), graphs.path(4)], ids=str)
+def test_failure_contraction_by_enumeration(graph):
+    p, W = 0.3, graphs.metropolis(graph)
+    moment, edges = np.zeros_like(W), list(graph.edges)
+    for lost in itertools.product((0, 1), repeat=len(edges)):
+        V = W.copy()
+        for (a, b), gone in zip(edges, lost):
+            if gone:
+                V[a, a] += W[a, b]
+                V[b, b] += W[a, b]
+                V[a, b] = V[b, a] = 0
+        moment += p ** sum(lost) * (1 - p) ** (len(lost) - sum(lost)) * V.T @ V
+    found = graphs.mean_square_contraction(graphs.LinkFailures(graph, p))
+    assert found.exact
+    assert found.lam**2 == pytest.approx(squared_norm(moment), abs=1e-12)
+
+
+class Hidden:
+    """A sequence whose law is not known to anybody."""
+
+    def __init__(self, inner, **about):
+        self.inner, self.m, self.random = inner, inner.m, True
+        self.__dict__ |= about
+
+    def matrix(self, t, rng, losses=None):
+        return self.inner.matrix(t, rng)
+
+
+@pytest.mark.parametrize("about", [{}, {"exchangeable": True}], ids=["draws", "trace"])
+@pytest.mark.parametrize(
+    "inner", [graphs.RandomMatching(8), graphs.ClientSampling(9, 4)], ids=lambda s: s.name
+)
+def test_estimates_lie_around_the_exact_value(inner, about):
+    exact = graphs.mean_square_contraction(inner).lam
+    estimates = [graphs.mean_square_contraction(Hidden(inner, **about), draws=120, seed=s) for s in range(12)]
+    for e in estimates:
+        assert e.method == ("trace" if about else "draws")
+        assert not e.exact
+        assert abs(e.lam - exact) < 5 * e.standard_error + 1e-12
+        assert "standard error" in str(e)
+    spread = np.std([e.lam for e in estimates], ddof=1)
+    told = np.mean([e.standard_error for e in estimates])
+    assert 0.4 * told <= spread <= 2.2 * told or told < 1e-12  # 12 draws: chi-square far tails
+
+
+def test_the_standard_error_is_that_of_lambda():
+    n, sequence = 50, graphs.RandomNeighbors(9, 2)
+    found = graphs.mean_square_contraction(Hidden(sequence, exchangeable=True), draws=n, seed=4)
+    rng = np.random.default_rng(4)
+    squares = [(np.linalg.norm(to_dense(sequence.matrix(t, rng))) ** 2 - 1) / 8 for t in range(n)]
+    lam = math.sqrt(np.mean(squares))
+    assert found.lam == pytest.approx(lam)
+    assert found.standard_error == pytest.approx(np.std(squares, ddof=1) / math.sqrt(n) / (2 * lam))
+    assert found.draws == n
+    assert (found.method, graphs.mean_square_contraction(graphs.ClientSampling(9, 4)).draws) == ("trace", 0)
+
+
+def test_contraction_of_what_is_not_random_and_of_what_has_none():
+    Ws = [graphs.metropolis(graphs.ring(5)), graphs.metropolis(graphs.star(5))]
+    found = graphs.mean_square_contraction(Ws)
+    assert found.exact
+    assert found.lam == pytest.approx(max(graphs.lam(W) for W in Ws))
+    assert graphs.mean_square_contraction(graphs.RandomMatching(1)).lam == 0
+    assert graphs.mean_square_contraction(graphs.RandomMatching(2)).lam == 0
+    with pytest.raises(GraphError, match="round 0 is not doubly stochastic: row"):
+        graphs.mean_square_contraction(graphs.RandomNeighbors(9, 2, directed=True))
+    with pytest.raises(InputError, match="draws = 3"):
+        graphs.mean_square_contraction(graphs.RandomMatching(4), draws=3)
+
+
+# -- network_constants -----------------------------------------------------------------------------
+
+
+def test_network_constants_of_gossip():
+    W = graphs.metropolis(graphs.grid(12))
+    c = graphs.network_constants(W)
+    assert (c.m, c.lam) == (12, pytest.approx(graphs.lam(W)))
+    assert (c.delta, c.C, c.q) == (None, None, None)
+    assert c.standing_of("lam") == "exact"
+    both = graphs.network_constants(W, push_sum=True)
+    assert (both.delta, both.C) == pytest.approx((1, 1))
+    assert both.q == pytest.approx(c.lam)  # doubly stochastic: sigma_2 = lambda
+
+
+def test_network_constants_of_push_sum():
+    P = graphs.column_stochastic(graphs.random_out_degree(12, 3))
+    c = graphs.network_constants(P)
+    expected = graphs.push_sum_constants(P)
+    assert c.lam is None
+    assert (c.delta, c.C, c.q) == (expected.delta, expected.C, expected.q)
+    assert 1 / c.delta == c.C
+    assert c.standing == {}
+    windows = [np.eye(2), np.full((2, 2), 0.5)]
+    assert graphs.network_constants(windows).lam == pytest.approx(1)
+    assert graphs.network_constants(windows, push_sum=True).q == pytest.approx(math.sqrt(0.5))
+
+
+def test_network_constants_of_random_sequences_say_how_they_are_known():
+    exact = graphs.network_constants(graphs.RandomMatching(10))
+    assert exact.lam == pytest.approx(2 / 3)
+    assert exact.standing_of("lam") == "exact"
+    assert graphs.network_constants(graphs.RandomNeighbors(12, 3), rounds=20).standing_of("lam") == "estimate"
+    moving = graphs.network_constants(graphs.LossDriven(12, 3), rounds=20)
+    assert moving.lam is None
+    assert {moving.standing_of(n) for n in ("delta", "C", "q")} == {"estimate"}
+    assert 0 < moving.q < 1
+    assert graphs.network_constants(lambda t: np.full((3, 3), 1 / 3)).standing_of("lam") == "estimate"
+
+
+@given(mixing_sequences(min_m=2))
+def test_network_constants_of_periods(sequence):
+    c = graphs.network_constants(sequence)
+    assert c.lam == pytest.approx(max(np.linalg.norm(W - 1 / sequence.m, 2) for W in sequence.Ws), abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    "W", [[[0.5, 0.5], [0.5, 0.6]], graphs.uniform(graphs.star(4)), [[np.nan, 1], [1, 0]]]
+)
+def test_network_constants_refuse_what_is_neither(W):
+    with pytest.raises(GraphError):
+        graphs.network_constants(W)
