@@ -57,4 +57,4 @@ def test_copies_of_the_stacked_parameters(algorithm, copies):
         [sys.executable, "-c", SCRIPT, algorithm], capture_output=True, text=True, check=True
     )
     measured = float(done.stdout)
-    assert 1.9 < measured < copies + 0.25, measured
+    assert 1.9 < measured < copies + 0.4, measured  # and what evaluation needs for one model
