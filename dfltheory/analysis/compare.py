@@ -240,6 +240,8 @@ def _obstacle(run: History, thm: Theorem, values: dict[str, Any]) -> str | None:
     foreign = not_spoken_of(run.algorithm, thm)
     if foreign is not None:
         return foreign
+    if values.get("rho", 0) > 0 and "rho" not in thm.needs:
+        return f"it speaks of rho = 0, and this run has rho = {values['rho']:g}"
     network = _network_obstacle(run, thm)
     if network is not None:
         return network

@@ -162,6 +162,17 @@ def test_the_network_must_be_the_theorems():
     assert rounding.kind != "not applicable"
 
 
+def test_a_theorem_without_sam_is_not_applied_to_sam():
+    task = dfl.tasks.quadratic(m=4, d=2, sigma=0.0, zeta=0.0, seed=1)
+    W = dfl.graphs.metropolis(dfl.graphs.ring(4))
+    for rho, silent in ((0.1, True), (0.0, False)):
+        method = dfl.algorithms.DFedADMMSAM(eta=0.002, K=5, lam=0.004, rho=rho)
+        run = dfl.train(method, task, W, rounds=20)
+        verdict = compare(run, "dfedadmm.theorem_1", variant="corrected_b0", B=10.0)
+        assert ("rho = 0" in verdict.reason) is silent
+        assert (verdict.kind == "not applicable") is silent
+
+
 def test_o_statements_are_not_compared():
     assert "O(.)" in compare(run_with(noisy(1e-3)), "dfedsam.corollary_4_6").reason
 

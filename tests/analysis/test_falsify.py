@@ -240,6 +240,11 @@ def test_corrected_variants_survive(key, variant):
     assert 0.01 < found.ratio <= 1
 
 
+def test_a_theorem_without_sam_is_not_attacked_with_sam():
+    found = falsify("dfedadmm.theorem_1", "corrected_b0", seconds=3, enough=np.inf)
+    assert not found.violated
+
+
 # -- files and refusals -------------------------------------------------------------------------------
 
 

@@ -109,6 +109,8 @@ def glossary(
     ones = np.ones(batch.size)
     gap = path.value[min(theorem.lhs.start, len(path.value) - 1)] - known["f_star"]
     valid = np.isfinite(known["f_star"]) & (known["L"] > 0) & np.isfinite(path.slope_sq).all(0)
+    if "rho" not in theorem.needs:  # it speaks of plain gradients
+        valid = valid & (batch.rho * ones == 0)
     values = {
         **{name: known[name] for name in ("L", "B", "sigma_g", "beta")},
         **network,
