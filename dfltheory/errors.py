@@ -24,7 +24,9 @@ class UnknownNameError(DFLTheoryError):
         import difflib
 
         near = difflib.get_close_matches(str(name), sorted(known), n=3, cutoff=0.5)
-        hint = f"did you mean {' or '.join(near)}?" if near else f"known: {', '.join(sorted(known))}"
+        listed = sorted(known)
+        some = ", ".join(listed if len(listed) <= 40 else [*listed[:5], f"... ({len(listed)} in all)"])
+        hint = f"did you mean {' or '.join(near)}?" if near else f"known: {some}"
         super().__init__(f"no {what} is called {name!r}; {hint}")
 
 

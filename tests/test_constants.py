@@ -23,3 +23,13 @@ def test_impossible_constants_are_refused(wrong):
 def test_a_misspelt_standing_is_refused():
     with pytest.raises(UnknownNameError, match="sigma_l"):
         ProblemConstants(standing={"sigmal": "exact"})
+
+
+def test_a_long_list_of_names_stays_one_readable_line():
+    short, long = (
+        UnknownNameError("letter", "zz", {"a", "b"}),
+        UnknownNameError("x", "zz", {f"n{i}" for i in range(99)}),
+    )
+    assert str(short) == "no letter is called 'zz'; known: a, b"
+    assert len(str(long)) < 100
+    assert "99 in all" in str(long)
