@@ -75,7 +75,7 @@ def laplacian_spectrum(name: str, m: int, sides: tuple[int, int] | None = None) 
 
 
 def directed_modulus(name: str, m: int) -> np.ndarray | None:
-    """|lambda_k| - 1 at every frequency k for uniform weights on a directed circulant topology.
+    """|lambda_k| - 1 at the frequencies k = 0..m/2 or further, for uniform weights on a directed circulant.
 
     Its matrix is normal, so that ||W - 11'/m|| = max over k > 0 of |lambda_k|. Directed ring:
     |1 + w|/2 = |cos(pi k/m)|; directed exponential: by the FFT of the first column.
@@ -89,8 +89,7 @@ def directed_modulus(name: str, m: int) -> np.ndarray | None:
     if name == "directed_exponential":
         column = np.zeros(m)
         np.add.at(column, [0, *(s % m for s in hops(m))], 1.0 / (1 + len(hops(m))))
-        half = np.abs(np.fft.rfft(column)) - 1.0
-        return np.r_[half, half[1 : (m + 1) // 2][::-1]]
+        return np.abs(np.fft.rfft(column)) - 1.0
     return None
 
 
