@@ -22,6 +22,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from dfltheory.errors import InputError, UnknownNameError
+from dfltheory.tasks.buffers import Buffers
 from dfltheory.tasks.modules import Layout
 
 Loss = Callable[[Tensor, Tensor], Tensor]
@@ -43,6 +44,7 @@ class Strategy(abc.ABC):
 
     def __init__(self, module: nn.Module, loss: Loss, layout: Layout):
         self.module, self.criterion, self.layout = module, loss, layout
+        self.buffers = Buffers()
 
     @abc.abstractmethod
     def gradient(self, x: Tensor, X: Tensor, y: Tensor, offset: Tensor | None = None) -> Tensor:
@@ -80,7 +82,7 @@ class Loop(Strategy):
         self, x: Tensor, X: Tensor, y: Tensor, offset: Tensor | None = None
     ) -> tuple[list[Tensor], Tensor]:
         """Each copy's mean loss, and the gradients (N, d), from one pass."""
-        g = torch.empty_like(x, memory_format=torch.contiguous_format)
+        g = self.buffers.empty(tuple(x.shape), x.dtype, x.device)
         losses = []
         with torch.enable_grad():
             for n in range(x.shape[0]):
@@ -164,7 +166,7 @@ class Batched(Strategy):
     def gradient(self, x: Tensor, X: Tensor, y: Tensor, offset: Tensor | None = None) -> Tensor:
         h = self._forward(x, X)
         delta = self._slope(h.pop(), y, offset)
-        g = torch.empty_like(x, memory_format=torch.contiguous_format)
+        g = self.buffers.empty(tuple(x.shape), x.dtype, x.device)
         for k in reversed(range(len(self._layers))):
             bias = self._layers[k][1]
             torch.bmm(delta.transpose(1, 2), h[k], out=self._weights(g, k))

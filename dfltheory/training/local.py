@@ -5,23 +5,22 @@ from __future__ import annotations
 from dataclasses import fields, replace
 from typing import Any
 
-import torch
 from torch import Tensor
 
 from dfltheory.algorithms.base import Algorithm
+from dfltheory.tasks.buffers import Buffers
 from dfltheory.training.oracle import RoundOracle, SomeClients
 
 
 class LocalWork:
     """Runs ``algorithm.local_update`` on chunks of clients that fit a processor's cache.
 
-    What a chunk leaves behind is written into whole tensors. The one for ``z``, which is dead once it has
-    been sent, is used again in the next round when nothing else in the state lies in the same memory.
+    What a chunk leaves behind is written into whole tensors, whose memory is that of earlier rounds.
     """
 
     def __init__(self, algorithm: Algorithm, chunk: int | None):
         self._algorithm, self._chunk = algorithm, chunk
-        self._sent: Tensor | None = None
+        self._buffers = Buffers()
 
     def __call__(self, state: Any, grad: RoundOracle | SomeClients) -> Any:
         m = state.x.shape[1]
@@ -35,20 +34,10 @@ class LocalWork:
             for name in stacked(after):
                 if getattr(after, name) is not getattr(part, name):
                     if name not in changed:
-                        changed[name] = self._whole(name, state)
+                        like = getattr(state, name)
+                        changed[name] = self._buffers.empty(tuple(like.shape), like.dtype, like.device)
                     changed[name][:, rows] = getattr(after, name)
         return replace(state, **changed)
-
-    def _whole(self, name: str, state: Any) -> Tensor:
-        like = getattr(state, name)
-        if name != "z":
-            return torch.empty_like(like, memory_format=torch.contiguous_format)
-        others = {
-            getattr(state, other).untyped_storage().data_ptr() for other in stacked(state) if other != "z"
-        }
-        if self._sent is None or self._sent.untyped_storage().data_ptr() in others:
-            self._sent = torch.empty_like(like, memory_format=torch.contiguous_format)
-        return self._sent
 
 
 def stacked(state: Any) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ import scipy.sparse as sp
 import torch
 from torch import Tensor
 
+from dfltheory.tasks.buffers import Buffers
 from dfltheory.training.randomness import numpy_generator
 
 _SPARSE_BELOW = 0.1
@@ -22,6 +24,9 @@ _DENSE_UP_TO = 4096
 
 _SMALL = 100_000
 """Multiplications that a dense product finishes before a sparse one has begun."""
+
+_LONG = 50_000
+"""Parameters from which a model's sum with its neighbours' is worth a call of its own."""
 
 Step = Callable[[Tensor], Tensor]
 """One product W z for every seed: (S, m, d) -> (S, m, d)."""
@@ -52,9 +57,11 @@ def product(
         return _Dense(power.to(dtype=dtype, device=device))
     csr = sp.csr_array(W)
     if rows is not None:
-        last = product(csr[rows], dtype, device)
+        last = product(csr[rows], dtype, device, 1, d)
         before = [product(csr, dtype, device, times - 1, d)] if times > 1 else []
         return lambda z: _in_order([*before, last], z)
+    if torch.device(device).type == "cpu" and d >= _LONG:
+        return _Rows(csr, dtype, times)
     if torch.device(device).type == "cpu" and dtype in (torch.float32, torch.float64):
         return _Sparse(csr.astype(np.float32 if dtype == torch.float32 else np.float64), times)
     return _SparseTensor(_csr_tensor(csr, dtype, device), times)
@@ -82,6 +89,35 @@ class _Sparse:
                 values = self.W @ values
             mixed.append(values)
         return torch.from_numpy(mixed[0][None] if len(mixed) == 1 else np.stack(mixed))
+
+
+class _Rows:
+    """On a CPU, for long models: sums of rows written into memory that is used again."""
+
+    def __init__(self, csr: Any, dtype: torch.dtype, times: int):
+        starts = csr.indptr.tolist()
+        links = list(zip(csr.indices.tolist(), csr.data.tolist()))
+        self._links = [links[a:b] for a, b in pairwise(starts)]
+        self._times, self._buffers = times, Buffers()
+
+    def __call__(self, z: Tensor) -> Tensor:
+        for _ in range(self._times):
+            mixed = self._buffers.empty((z.shape[0], len(self._links), z.shape[2]), z.dtype)
+            for into, zs in zip(mixed, z):
+                for row, links in zip(into, self._links):
+                    self._sum(row, links, zs)
+            z = mixed
+        return z
+
+    @staticmethod
+    def _sum(row: Tensor, links: list[tuple[int, float]], z: Tensor) -> None:
+        if not links:
+            row.zero_()
+            return
+        (first, weight), *others = links
+        torch.mul(z[first], weight, out=row)
+        for l, weight in others:
+            row.add_(z[l], alpha=weight)
 
 
 @dataclass(frozen=True)

@@ -49,7 +49,7 @@ print((peak[0] - before) / (4 * m * big.d))
         ("alg.DFedSAM(eta=0.1, K=2, rho=0.1)", 3),
         ("alg.DFedAvgM(eta=0.1, K=2, alpha=0.9)", 3),
         ("alg.DFedSGPSM(eta=0.1, K=2, alpha=0.9, rho=0.1)", 3),
-        ("alg.DFedADMM(eta=0.1, K=2, lam=0.2)", 5),  # the duals, old and new, are state
+        ("alg.DFedADMM(eta=0.1, K=2, lam=0.2)", 5.2),  # the duals, old and new, are state
     ],
 )
 def test_copies_of_the_stacked_parameters(algorithm, copies):

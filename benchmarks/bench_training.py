@@ -1,0 +1,149 @@
+"""W1, W2, W3: rounds of the training core against what one would write by hand; time linear in m."""
+
+from __future__ import annotations
+
+import copy
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+from torch.nn import functional
+
+from dfltheory import algorithms, graphs, models, tasks
+from dfltheory.tasks.supervised import Supervised
+from dfltheory.training import train
+from dfltheory.training.loop import Run
+from dfltheory.training.ranks import OneProcess
+
+torch.set_num_threads(1)
+
+
+def rounds_of(algorithm, task, topology):
+    """A function that takes one more round at every call, and measures nothing."""
+    run = Run(algorithm, task, topology, 10**6, range(1), 0, None, OneProcess())
+    here = {"state": run.start, "t": 0}
+
+    @torch.no_grad()
+    def one_round():
+        here["state"] = run.round(here["t"], here["state"])
+        here["t"] += 1
+
+    return one_round
+
+
+class ByHand:
+    """W1 as one would write it: every layer's weights stacked, batched products, no framework at all."""
+
+    def __init__(self, X, y, module, W, rho=0.0, eta=0.1, K=5, batch=20):
+        self.X, self.y, self.W, self.rho, self.eta, self.K, self.batch = X, y, W, rho, eta, K, batch
+        self.m, self.n, features = X.shape
+        self.rows = X.view(-1, features)
+        self.parameters = [p.detach().expand(self.m, *p.shape).clone() for p in module.parameters()]
+
+    def gradient(self, parameters, x, y):
+        W1, b1, W2, b2 = parameters
+        h = torch.relu(torch.baddbmm(b1[:, None], x, W1.mT))
+        delta = torch.softmax(torch.baddbmm(b2[:, None], h, W2.mT), -1)
+        delta.scatter_add_(-1, y[..., None], torch.full((self.m, self.batch, 1), -1.0)).div_(self.batch)
+        back = (delta @ W2) * (h > 0)
+        return [back.mT @ x, back.sum(1), delta.mT @ h, delta.sum(1)]
+
+    @torch.no_grad()
+    def __call__(self):
+        parameters = [p.clone() for p in self.parameters]
+        for _ in range(self.K):
+            index = torch.randint(self.n, (self.m, self.batch))
+            flat = (index + torch.arange(self.m)[:, None] * self.n).view(-1)
+            x = self.rows.index_select(0, flat).view(self.m, self.batch, -1)
+            y = self.y.gather(1, index)
+            g = self.gradient(parameters, x, y)
+            if self.rho:
+                norm = torch.stack([part.flatten(1).square().sum(1) for part in g]).sum(0).sqrt()
+                scale = [(self.rho / norm).view(-1, *[1] * (p.ndim - 1)) for p in parameters]
+                g = self.gradient([p + s * part for p, s, part in zip(parameters, scale, g)], x, y)
+            for p, part in zip(parameters, g):
+                p.sub_(part, alpha=self.eta)
+        self.parameters = [(self.W @ p.view(self.m, -1)).view(p.shape) for p in parameters]
+
+
+def w1():
+    torch.manual_seed(0)
+    m, n = 100, 100
+    X, y = torch.randn(m, n, 784), torch.randint(10, (m, n))
+    module = nn.Sequential(nn.Linear(784, 64), nn.ReLU(), nn.Linear(64, 10))
+    W = graphs.metropolis(graphs.ring(m))
+    return X, y, module, W
+
+
+@pytest.mark.parametrize("rho", [0.0, 0.05], ids=["sgd", "sam"])
+def test_w1_by_hand(versus, rho):
+    X, y, module, W = w1()
+    task = Supervised(module, list(zip(X, y)), batch=20)
+    ours = rounds_of(algorithms.DFedSAM(eta=0.1, K=5, rho=rho), task, W)
+    versus(ours, ByHand(X, y, module, torch.tensor(W, dtype=torch.float32), rho), "goal <= 1.0", turns=21)
+
+
+@pytest.mark.parametrize("strategy", ["vmap", "loop"])
+def test_w1_other_strategies(versus, strategy):
+    X, y, module, W = w1()
+    sides = [Supervised(module, list(zip(X, y)), batch=20, strategy=s) for s in ("auto", strategy)]
+    ours, other = (rounds_of(algorithms.DFedAvg(eta=0.1, K=5), task, W) for task in sides)
+    versus(ours, other, f"the automatic choice against {strategy}")
+
+
+def test_w2_batched_numpy(versus):
+    m, d, rounds = 100, 50, 500
+    rng = np.random.default_rng(0)
+    A = rng.normal(size=(m, d, d))
+    A = A @ A.transpose(0, 2, 1) / d + np.eye(d)
+    b, W = rng.normal(size=(m, d)), graphs.metropolis(graphs.ring(m))
+    task = tasks.Quadratic(A, b)
+
+    def by_hand():
+        x = np.zeros((m, d))
+        for _ in range(rounds):
+            x = W @ x - 0.05 * np.matmul(A, (x - b)[..., None])[..., 0]
+        return x
+
+    def ours():
+        algorithm = algorithms.DPSGD(eta=0.05)
+        return train(algorithm, task, W, rounds=rounds, evaluate_every=rounds, progress=False).x[0]
+
+    np.testing.assert_allclose(ours(), by_hand(), atol=1e-12)
+    versus(ours, by_hand, f"goal <= 1.2 ({rounds} iterations)", turns=15)
+
+
+@pytest.mark.parametrize("rho", [0.0, 0.05], ids=["sgd", "sam"])
+@pytest.mark.parametrize("model", ["cifar_cnn", "resnet18"])
+def test_w3_plain_training(versus, model, rho):
+    """One round of m clients against one plain model on as many minibatches of the same size."""
+    m, size = (100, 20) if model == "cifar_cnn" else (4, 20)
+    torch.manual_seed(0)
+    X, y = torch.randn(m, size, 3, 32, 32), torch.randint(10, (m, size))
+    module = models.get(model)
+    plain = copy.deepcopy(module)
+    optimizer = torch.optim.SGD(plain.parameters(), lr=0.05)
+
+    def by_hand():
+        for images, labels in zip(X, y):
+            optimizer.zero_grad()
+            functional.cross_entropy(plain(images), labels).backward()
+            optimizer.step()
+
+    task = Supervised(module, list(zip(X, y)), batch=size)
+    ours = rounds_of(algorithms.DFedSAM(eta=0.05, K=1, rho=rho), task, graphs.ring(m))
+    versus(ours, by_hand, "goal <= 2.1, mixing included" if rho else "goal <= 1.05, mixing included", turns=5)
+
+
+@pytest.mark.parametrize("m", [1000, 10_000])
+def test_clients_on_a_sparse_graph(versus, m):
+    """10^4 clients, d = 100: against ten times as few, per client."""
+    few, many = (sparse_problem(k) for k in (m // 10, m))
+    versus(many, few, "goal about 10: linear in m", turns=15)
+
+
+def sparse_problem(m, d=100):
+    rng = np.random.default_rng(0)
+    task = tasks.Quadratic.diagonal(rng.uniform(0.5, 1.5, size=(m, d)), rng.normal(size=(m, d)), 0.1)
+    return rounds_of(algorithms.DFedAvg(eta=0.05, K=2), task, graphs.ring(m))

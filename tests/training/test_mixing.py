@@ -1,0 +1,150 @@
+"""Every way to mix is the same product, and Q steps over moving networks use Q matrices."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dfltheory import graphs
+from dfltheory.training import mixing
+from dfltheory.training.mixing import Network, ServerNetwork, product
+from tests.algorithms.problems import Matrices, permuted_average, ring_matrix
+
+
+def plainly(W, z, times=1):
+    W = torch.as_tensor(W.toarray() if sp.issparse(W) else W, dtype=torch.float64)
+    for _ in range(times):
+        z = torch.stack([W @ zs for zs in z])
+    return z
+
+
+WAYS = {
+    "dense": {"_SPARSE_BELOW": 0.0},
+    "scipy": {"_SPARSE_BELOW": 2.0, "_SMALL": 0, "_DENSE_UP_TO": 0},
+    "rows": {"_SPARSE_BELOW": 2.0, "_SMALL": 0, "_DENSE_UP_TO": 0, "_LONG": 1},
+    "chosen": {},
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("seeds", [1, 3])
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("times", [1, 3])
+@pytest.mark.parametrize("rows", [None, slice(2, 5)])
+def test_every_way_is_the_same_product(way, seeds, sparse, times, rows, monkeypatch):
+    for name, value in WAYS[way].items():
+        monkeypatch.setattr(mixing, name, value)
+    W = ring_matrix(8)
+    W[3] = 0  # and a client that hears nobody
+    z = torch.randn(seeds, 8, 6, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    before = z.clone()
+    step = product(sp.csr_array(W) if sparse else W, z.dtype, z.device, times, d=6, rows=rows)
+    torch.testing.assert_close(step(z), plainly(W, z, times)[:, rows or slice(None)], rtol=0, atol=1e-14)
+    assert torch.equal(z, before)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+@pytest.mark.parametrize("m", [6, 60])
+def test_other_precisions(dtype, m):
+    W = ring_matrix(m)
+    z = torch.randn(2, m, 5, dtype=torch.float64)
+    mixed = product(W, dtype, z.device)(z.to(dtype))
+    assert mixed.dtype == dtype
+    torch.testing.assert_close(
+        mixed.double(), plainly(W, z), rtol=0, atol={torch.float32: 1e-6}.get(dtype, 0.05)
+    )
+
+
+def test_ten_thousand_clients_make_no_dense_matrix():
+    W = graphs.metropolis(graphs.ring(10_000))
+    assert sp.issparse(W)
+    step = product(W, torch.float64, "cpu", times=4, d=3)
+    assert not isinstance(step, mixing._Dense)
+    z = torch.randn(1, 10_000, 3, dtype=torch.float64)
+    third = (z + z.roll(1, 1) + z.roll(-1, 1)) / 3
+    torch.testing.assert_close(product(W, torch.float64, "cpu", d=3)(z), third)
+
+
+def asked(network, t, times):
+    """The rounds that a sequence was asked for."""
+    calls = []
+    original = network.sequence.matrix
+
+    def matrix(step, rng, losses=None):
+        calls.append(step)
+        return original(step, rng)
+
+    network.sequence.matrix = matrix
+    network.at(t)(torch.zeros(1, network.m, 2, dtype=torch.float64), times=times)
+    return calls
+
+
+def like(m, d=2):
+    return torch.zeros(1, m, d, dtype=torch.float64)
+
+
+def test_gossip_steps_move_on_through_a_moving_network():
+    matrices = [permuted_average(4, np.random.default_rng(k)) for k in range(5)]
+    network = Network(Matrices(matrices), [0], 0, like(4))
+    assert asked(network, 2, 3) == [6, 7, 8]
+    z = torch.randn(1, 4, 2, dtype=torch.float64)
+    expected = z
+    for k in (6, 7, 8):
+        expected = plainly(matrices[k % 5], expected)
+    torch.testing.assert_close(network.at(2)(z, times=3), expected)
+
+
+def test_random_networks_are_fresh_for_every_step_and_seed_and_one_in_a_round():
+    matrices = [permuted_average(5, np.random.default_rng(k)) for k in range(50)]
+    network = Network(Matrices(matrices, random=True), [0, 1, 7], 3, like(5))
+    z = torch.eye(5, dtype=torch.float64).expand(3, 5, 5)
+    mix = network.at(4)
+    first = mix(z)
+    assert torch.equal(first, mix(z))  # x and w of push-sum see one matrix
+    assert torch.equal(first, network.at(4)(z))
+    assert not torch.equal(first, network.at(5)(z))
+    assert not torch.equal(first[0], first[1])
+    twice = network.at(4)(z, times=2)
+    for s in range(3):
+        torch.testing.assert_close(
+            twice[s] @ torch.linalg.inv(first[s]), next_matrix(twice[s], first[s], matrices)
+        )
+    alone = Network(Matrices(matrices, random=True), [7], 3, like(5))
+    assert torch.equal(alone.at(4)(z[:1])[0], first[2])
+
+
+def next_matrix(product_, first, matrices):
+    """The matrix that, after the first, gives the product: it must be one of those given."""
+    found = [W for W in matrices if np.allclose(W @ first.numpy(), product_.numpy(), atol=1e-12)]
+    assert len(found) == 1
+    assert not np.allclose(found[0], first.numpy())
+    return torch.from_numpy(found[0])
+
+
+def test_losses_choose_the_neighbours():
+    class Chooses:
+        m, random, needs_losses = 3, True, True
+
+        def matrix(self, t, rng, losses=None):
+            return np.eye(3)[np.argsort(losses)]
+
+    network = Network(Chooses(), [0, 1], 0, like(3))
+    losses = torch.tensor([[3.0, 1.0, 2.0], [1.0, 2.0, 3.0]])
+    z = torch.tensor([[10.0], [20.0], [30.0]], dtype=torch.float64).expand(2, 3, 1)
+    mixed = network.at(0, losses)(z)[..., 0]
+    assert mixed.tolist() == [[20.0, 30.0, 10.0], [10.0, 20.0, 30.0]]
+
+
+@given(m=st.integers(1, 6), seed=st.integers(0, 99))
+def test_a_server_gives_everybody_the_mean_of_those_who_take_part(m, seed):
+    generator = torch.Generator().manual_seed(seed)
+    z = torch.randn(2, m, 3, generator=generator, dtype=torch.float64)
+    active = torch.rand(2, m, 1, generator=generator) < 0.5
+    active[:, 0] = True
+    mixed = ServerNetwork().at(active)(z)
+    for s in range(2):
+        mean = z[s][active[s, :, 0]].mean(0)
+        torch.testing.assert_close(mixed[s], mean.expand(m, 3))
+    torch.testing.assert_close(ServerNetwork().at(None)(z), z.mean(1, keepdim=True).expand_as(z))
