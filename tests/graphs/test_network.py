@@ -99,6 +99,15 @@ def test_estimates_lie_around_the_exact_value(inner, about):
     assert 0.4 * told <= spread <= 2.2 * told or told < 1e-12  # 12 draws: chi-square far tails
 
 
+def test_draws_find_the_worst_direction():
+    # a path whose links fail: the slow direction is one of many, and the others contract much faster
+    inner = graphs.LinkFailures(graphs.path(8), 0.2)
+    exact = graphs.mean_square_contraction(inner).lam
+    found = graphs.mean_square_contraction(Hidden(inner), draws=400)
+    assert found.lam == pytest.approx(exact, abs=max(5 * found.standard_error, 2e-3))
+    assert found.standard_error < 2e-3
+
+
 def test_the_standard_error_is_that_of_lambda():
     n, sequence = 50, graphs.RandomNeighbors(9, 2)
     found = graphs.mean_square_contraction(Hidden(sequence, exchangeable=True), draws=n, seed=4)
