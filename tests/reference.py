@@ -95,7 +95,7 @@ def dfedavgm(x0, gradient, draws, W, eta, K, alpha, keep_momentum=False):
     return path
 
 
-def push_sum(x0, gradient, draws, W, eta, K=1, alpha=0.0, rho=0.0):
+def push_sum(x0, gradient, draws, W, eta, K=1, alpha=0.0, rho=0.0, decay=1.0):
     """SGP, OSGP, DFedSGPM, DFedSGPSM line by line: v is reset, z = x / w, w is mixed by the same P."""
     m = len(x0)
     x = [v.copy() for v in x0]
@@ -110,7 +110,7 @@ def push_sum(x0, gradient, draws, W, eta, K=1, alpha=0.0, rho=0.0):
                 z = y / w[i]
                 g = sam_gradient(gradient, i, z, draws[t][k][i], rho)
                 v = alpha * v + g
-                y = y - eta * v
+                y = y - eta * decay**t * v
             half.append(y)
         P = W[t][0]
         x = [sum(P[i, j] * half[j] for j in range(m)) for i in range(m)]
@@ -119,7 +119,7 @@ def push_sum(x0, gradient, draws, W, eta, K=1, alpha=0.0, rho=0.0):
     return path
 
 
-def dfedadmm(x0, gradient, draws, W, eta, K, lam, rho=0.0):
+def dfedadmm(x0, gradient, draws, W, eta, K, lam, rho=0.0, decay=1.0):
     m = len(x0)
     x = [v.copy() for v in x0]
     dual = [np.zeros_like(v) for v in x0]
@@ -130,7 +130,7 @@ def dfedadmm(x0, gradient, draws, W, eta, K, lam, rho=0.0):
             y = x[i].copy()
             for k in range(K):
                 g = sam_gradient(gradient, i, y, draws[t][k][i], rho)
-                y = y - eta * (g - dual[i] + (y - x[i]) / lam)
+                y = y - eta * decay**t * (g - dual[i] + (y - x[i]) / lam)
             z.append(y - lam * dual[i])
             dual[i] = dual[i] - (y - x[i]) / lam
         x = neighbours_average(W[t][0], z)
@@ -186,7 +186,7 @@ def dfedmdc(x0, gradient, draws, W, u, v, eta_u, eta_v, K_u, K_v, rho=0.0, sam="
     return path
 
 
-def dispfl(x0, gradient, draws, W, masks, blocks, eta, K, sparsity, prune):
+def dispfl(x0, gradient, draws, W, masks, blocks, eta, K, sparsity, prune, decay=1.0):
     m, T = len(x0), len(W)
     mask = [a.copy() for a in masks]
     x = [x0[i] * mask[i] for i in range(m)]
@@ -197,7 +197,7 @@ def dispfl(x0, gradient, draws, W, masks, blocks, eta, K, sparsity, prune):
         for i in range(m):
             y = x[i].copy()
             for k in range(K):
-                y = y - eta * mask[i] * gradient(i, y, draws[t][k][i])
+                y = y - eta * decay**t * mask[i] * gradient(i, y, draws[t][k][i])
             steep = np.abs(gradient(i, y, draws[t][K][i]))
             new = mask[i].copy()
             for block in blocks:
@@ -297,6 +297,7 @@ def fedbabu(x0, gradient, draws, active, u, v, eta, K, K_v, alpha=0.0):
         return block_steps(gradient, i, y, xis, u, eta, 0.0, alpha)
 
     def finish(i, y, xis):
+        assert len(xis) == K_v
         return block_steps(gradient, i, y, xis, list(range(len(y))), eta, 0.0, alpha)
 
     return body_sharing(x0, draws, active, u, phases, finish)
@@ -327,7 +328,7 @@ def fedrod(x0, gradient, balanced, draws, active, u, v, eta, K):
     return path
 
 
-def ditto(x0, gradient, draws, active, eta, K, K_v, lam):
+def ditto(x0, gradient, draws, active, eta, K, K_v, lam, decay=1.0):
     x = [a.copy() for a in x0]
     v = [a.copy() for a in x0]
     path = [v]
@@ -336,11 +337,11 @@ def ditto(x0, gradient, draws, active, eta, K, K_v, lam):
         for i in active[t]:
             y = x[i].copy()
             for k in range(K):
-                y = y - eta * gradient(i, y, draws[t][k][i])
+                y = y - eta * decay**t * gradient(i, y, draws[t][k][i])
             z[i] = y
             own = v[i].copy()
             for k in range(K_v):
-                own = own - eta * (gradient(i, own, draws[t][K + k][i]) + lam * (own - x[i]))
+                own = own - eta * decay**t * (gradient(i, own, draws[t][K + k][i]) + lam * (own - x[i]))
             new[i] = own
         mean = server_average(z, active[t])
         x, v = [mean.copy() for _ in x], new

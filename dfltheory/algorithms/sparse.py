@@ -62,7 +62,7 @@ class DisPFL(Algorithm):
             slope = grad(y, grad.sample()).abs_()
             for block in grad.blocks:
                 mask[..., block] = reborn(y[..., block], slope[..., block], mask[..., block], rate)
-        return replace(state, z=y.mul_(mask * state.mask), mask=mask)
+        return replace(state, z=y.mul_(mask), mask=mask)
 
     def communicate(self, state: MaskedState, mix: Mix) -> MaskedState:
         heard = mix(state.mask)

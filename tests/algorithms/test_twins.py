@@ -1,5 +1,7 @@
 """Every algorithm against its literal one-client-at-a-time twin: agreement to 1e-10 in float64."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -40,6 +42,15 @@ GOSSIP = {
     "dfedsgpm": case(alg.DFedSGPM, reference.push_sum, 3, {"eta": 0.2, "K": 3, "alpha": 0.6}),
     "dfedsgpsm": case(alg.DFedSGPSM, reference.push_sum, 3, {"eta": 0.2, "K": 3, "alpha": 0.6, "rho": 0.3}),
     "dfedadmm": case(alg.DFedADMM, reference.dfedadmm, 3, {"eta": 0.2, "K": 3, "lam": 0.5}),
+    "dfedsgpm-decays": case(
+        alg.DFedSGPM, reference.push_sum, 3, {"eta": 0.2, "K": 3, "alpha": 0.6, "decay": 0.8}
+    ),
+    "dfedadmmsam-decays": case(
+        alg.DFedADMMSAM,
+        reference.dfedadmm,
+        3,
+        {"eta": 0.2, "K": 3, "lam": 0.5, "rho": 0.3, "decay": 0.8},
+    ),
     "dfedadmmsam": case(alg.DFedADMMSAM, reference.dfedadmm, 3, {"eta": 0.2, "K": 3, "lam": 0.5, "rho": 0.3}),
 }
 TWO_BLOCKS = {
@@ -75,7 +86,15 @@ SERVER = {
     ),
     "fedbabu": case(alg.FedBABU, reference.fedbabu, 3, {"eta": 0.2, "K": 3, "K_v": 2}, u=U, v=V),
     "fedrod": case(alg.FedRoD, reference.fedrod, 3, {"eta": 0.2, "K": 3}, u=U, v=V),
-    "ditto": case(alg.Ditto, reference.ditto, 5, {"eta": 0.2, "K": 3, "K_v": 2, "lam": 0.8}),
+    "ditto": case(alg.Ditto, reference.ditto, 5, {"eta": 0.2, "K": 3, "K_v": 2, "lam": 0.8, "decay": 0.9}),
+}
+
+
+DECAYING = {
+    name: CASES[name]
+    for CASES in (TWO_BLOCKS, SERVER)
+    for name in CASES
+    if not name.startswith(("dfedsmdc", "fedsam", "ditto"))  # not linear in their gradients
 }
 
 
@@ -138,7 +157,7 @@ def test_over_networks(name, kind):
             continue  # there xbar is the mean of x, not of x / w: see the identities
         np.testing.assert_allclose(run.consensus[s], consensus, rtol=1e-9, atol=1e-12)
         np.testing.assert_allclose(run.grad_norm_sq[s], squares(task, means), rtol=1e-9)
-        if "lam" in letters:
+        if "lam" in letters and "decay" not in letters:
             w = reference.auxiliary_sequence(means, letters["eta"], letters["K"], letters["lam"])
             np.testing.assert_allclose(run.extra["grad_norm_sq_w"][s], squares(task, w), rtol=1e-9)
 
@@ -169,8 +188,6 @@ def test_two_blocks(name, split):
 @pytest.mark.parametrize("share", [1.0, 0.4])
 @pytest.mark.parametrize("name", SERVER)
 def test_with_a_server(name, share):
-    from dataclasses import replace
-
     algorithm, twin, calls, letters = SERVER[name]
     if name != "local":
         algorithm = replace(algorithm, participation=share)
@@ -193,10 +210,59 @@ def test_with_a_server(name, share):
             np.testing.assert_allclose(run.consensus[s, -1:], consensus[-1:], rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.parametrize("name", DECAYING)
+def test_step_sizes_decay_and_weights_too(name):
+    """eta_t = 0.8^t eta and g + 0.3 y: for updates linear in the gradients, other gradients."""
+    algorithm, twin, calls, letters = DECAYING[name]
+    algorithm = replace(algorithm, decay=0.8, weight_decay=0.3)
+    task = Rows(d=5, shared=slice(0, 3))
+    sequence, x0 = network("ring", task.m), np.repeat(starts(task)[:, :1], task.m, axis=1)
+    topology = sequence if algorithm.needs_topology else None
+    run = train(algorithm, task, topology, rounds=ROUNDS, seeds=SEEDS, x0=x0, seed=ROOT)
+
+    def changed(i, y, xi):
+        return 0.8 ** xi[0] * (task.one_gradient(i, y, xi[1]) + 0.3 * y)
+
+    draws = draws_of(task, calls)
+    everybody = [list(range(task.m)) for _ in range(ROUNDS)]
+    network_or_clients = [[ring_matrix(task.m)]] * ROUNDS if topology is not None else everybody
+    for s in range(SEEDS):
+        if name == "fedrod":
+            path = decaying_fedrod(
+                task, list(x0[s]), [d[:, s] for d in draws[:-1]], letters["eta"], letters["K"]
+            )
+        else:
+            labelled = [[[(t, xi) for xi in of_k[s]] for of_k in d] for t, d in enumerate(draws)]
+            path = twin(list(x0[s]), changed, labelled, network_or_clients, **letters)
+        np.testing.assert_allclose(run.x[s], np.array(path[-1]), rtol=0, atol=1e-10)
+
+
+def decaying_fedrod(task, x, draws, eta, K):
+    """Fed-RoD with its own weight decay: y by y, and the personal head by itself."""
+    p = [np.zeros(2) for _ in x]
+    for t in range(ROUNDS):
+        z = []
+        for i in range(len(x)):
+            y = x[i].copy()
+            for k in range(K):
+                xi = draws[t][k][i]
+                point = y.copy()
+                point[V] += p[i]
+                step = task.one_balanced_gradient(i, y, xi) + 0.3 * y
+                p[i] = p[i] - eta * 0.8**t * (task.one_gradient(i, point, xi)[V] + 0.3 * p[i])
+                y = y - eta * 0.8**t * step
+            z.append(y)
+        x = [np.mean(z, axis=0) for _ in x]
+    personal = [a.copy() for a in x]
+    for i in range(len(x)):
+        personal[i][V] += p[i]
+    return [personal]
+
+
 def test_dispfl():
     task = Rows(d=9, parts=((0, 4), (4, 9)))
     sequence, x0 = network("moving", task.m), starts(task)
-    letters = {"eta": 0.3, "K": 2, "sparsity": 0.4, "prune": 0.8}
+    letters = {"eta": 0.3, "K": 2, "sparsity": 0.4, "prune": 0.8, "decay": 0.9}
     algorithm = alg.DisPFL(**letters)
     run = train(algorithm, task, sequence, rounds=ROUNDS, seeds=SEEDS, x0=x0, seed=ROOT)
     first = algorithm.init(

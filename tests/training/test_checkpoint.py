@@ -79,6 +79,10 @@ def test_it_really_goes_on_and_does_not_start_again(tmp_path):
     run("dfedsam", tmp_path / "c", 3, lambda t, s, r: seen.append(t))
     assert seen == [7, 8, 9]
     assert [p.name for p in tmp_path.iterdir()] == ["c"]
+    run("dfedsam", tmp_path / "d", 4)  # 9 rounds: after 4, 8, and the last
+    seen.clear()
+    run("dfedsam", tmp_path / "d", 4, lambda t, s, r: seen.append(t))
+    assert seen == []
 
 
 @pytest.mark.parametrize(

@@ -77,6 +77,28 @@ def test_any_task_divides_by_clients(name):
         torch.testing.assert_close(getattr(part, field), getattr(whole, field)[:, rows], rtol=0, atol=1e-14)
 
 
+def test_some_clients_see_what_they_would_see_among_all():
+    from dfltheory.training.oracle import RoundOracle
+    from tests.training.distributed_cases import images
+
+    def louder(X, generators):
+        return X + torch.stack([torch.rand(X.shape[1:], generator=g, dtype=X.dtype) for g in generators])
+
+    for options in ({}, {"sampling": "epochs"}, {"augment": louder}):
+        task, rows = images(**options), slice(1, 4)
+        whole, oracle = (RoundOracle(task, range(2), 0, 3, 9) for _ in range(2))
+        some = oracle.of(rows)
+        for _ in range(3):
+            every, own = whole.sample(), some.sample()
+            assert torch.equal(own.X, every.X[:, rows])
+            assert torch.equal(own.y, every.y[:, rows])
+        assert torch.equal(
+            some.of(slice(1, 3)).sample().X, RoundOracle(task, range(2), 0, 3, 9).sample().X[:, 2:4]
+        )
+    luck = RoundOracle(task, range(2), 0, 3, 9).uniform((5, 4))
+    assert torch.equal(RoundOracle(task, range(2), 0, 3, 9).of(rows).uniform((3, 4)), luck[:, rows])
+
+
 def test_without_a_process_group_one_clear_line():
     from dfltheory.tasks import quadratic
 

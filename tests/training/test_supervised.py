@@ -18,7 +18,14 @@ from tests.algorithms.problems import ring_matrix
 def mlp(classes=3):
     torch.manual_seed(0)
     return nn.Sequential(
-        nn.Flatten(), nn.Linear(8, 5), nn.ReLU(), nn.Linear(5, 4), nn.Tanh(), nn.Linear(4, classes)
+        nn.Flatten(),
+        nn.Linear(8, 5),
+        nn.ReLU(),
+        nn.Linear(5, 4),
+        nn.Tanh(),
+        nn.Linear(4, 4),
+        nn.Sigmoid(),
+        nn.Linear(4, classes),
     )
 
 
@@ -226,11 +233,11 @@ def test_starts():
 
 
 def test_shared_and_personal_coordinates():
-    assert build("mlp").shared == slice(0, 8 * 5 + 5 + 5 * 4 + 4)
+    assert build("mlp").shared == slice(0, 8 * 5 + 5 + 5 * 4 + 4 + 4 * 4 + 4)
     task = build("mlp", personal="1")
-    assert task.shared == slice(45, 45 + 24 + 15)
+    assert task.shared == slice(45, 45 + 24 + 20 + 15)
     middle = build("mlp", personal="3")
-    assert middle.shared.tolist() == [*range(45), *range(69, 84)]
+    assert middle.shared.tolist() == [*range(45), *range(69, 104)]
 
 
 def test_preprocess_and_augment():
