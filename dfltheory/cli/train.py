@@ -61,6 +61,10 @@ def train(
         int | None, typer.Option(help="Measure every so many rounds. Default: 20 times.")
     ] = None,
     out: Annotated[Path | None, typer.Option(help="Folder for history, table and configuration.")] = None,
+    checkpoint: Annotated[
+        Path | None, typer.Option(help="File to save the run to as it goes, and to go on from.")
+    ] = None,
+    checkpoint_every: Annotated[int, typer.Option(help="Save every so many rounds.")] = 10,
     as_json: Annotated[
         bool, typer.Option("--json", help="One JSON document on stdout and nothing else.")
     ] = False,
@@ -86,6 +90,7 @@ def train(
     )
 
     from dfltheory import tasks
+    from dfltheory.training.checkpoint import Checkpoint
     from dfltheory.training.loop import train as run
 
     problem = tasks.get(task, **asked)
@@ -100,6 +105,7 @@ def train(
         seeds=seeds,
         seed=seed,
         evaluate_every=every,
+        checkpoint=Checkpoint(checkpoint, checkpoint_every) if checkpoint is not None else None,
         progress=False if as_json else None,
     )
     document = describe(history, task, topology if method.needs_topology else None) | {"out": out}

@@ -81,3 +81,15 @@ def test_wrong_input_is_one_line(capsys, wrong, words):
     assert out.out == ""
     assert len(out.err.strip().splitlines()) == 1
     assert words in out.err
+
+
+def test_a_checkpoint_is_gone_on_from_and_another_runs_is_refused(capsys, tmp_path):
+    path = str(tmp_path / "run.ckpt")
+    first = said(capsys, "--json", "--checkpoint", path, "--checkpoint-every", "4")
+    again = said(capsys, "--json", "--checkpoint", path, "--checkpoint-every", "4")
+    measures = [json.loads(out.out)["measures"] for _, out in (first, again)]
+    assert measures[0] == measures[1]
+    status, out = said(capsys, "--seed", "3", "--checkpoint", path)
+    assert status == 2
+    assert out.err.count("\n") == 1
+    assert "its seed is 0, not 3" in out.err
