@@ -9,7 +9,7 @@ DEV := .venv/.installed-dev
 export MPLBACKEND = Agg
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
-.PHONY: help validate test test-all lint check bench clean
+.PHONY: help validate test test-all lint check bench docs clean
 
 help: ## this text
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -22,7 +22,7 @@ $(RUN): pyproject.toml constraints.txt
 
 $(DEV): $(RUN) Makefile
 	@echo "installing the developers' tools into .venv"
-	@$(BIN)/python -m pip install -q $(PIP_FLAGS) -c constraints.txt -e '.[dev,pep,cluster]'
+	@$(BIN)/python -m pip install -q $(PIP_FLAGS) -c constraints.txt -e '.[dev,pep,cluster,docs]'
 	@touch $@
 
 validate: $(RUN) ## bounds against measured gradient norms: a table, figures and a report in results/
@@ -44,6 +44,9 @@ check: lint test ## lint and test
 
 bench: $(DEV) ## the workloads of the benchmarks, as ratios
 	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest benchmarks -o python_files='bench_*.py' --benchmark-only -q
+
+docs: $(DEV) ## the documentation, built strictly into site/
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
 
 clean: ## remove what the targets above made
 	rm -rf .venv results site .pytest_cache .ruff_cache .hypothesis build *.egg-info

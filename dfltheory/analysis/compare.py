@@ -267,7 +267,7 @@ COMMON_START = "all clients start at the same model"
 def _network_obstacle(run: History, thm: Theorem) -> str | None:
     """Why the theorem is not about this network, or None; a history from a file does not know its network."""
     paper, corrected = thm.key.split(".")[0], thm.variant.startswith("corrected")
-    if run.topology is None or paper == "dfedsgpsm":
+    if run.topology is None or paper == "dfedsgpsm" or paper not in SPEAKS_OF:
         return None
     from dfltheory.graphs import Constant, check_mixing_matrix
 
@@ -296,7 +296,7 @@ SPEAKS_OF = {
 def not_spoken_of(algorithm: Any, thm: Theorem) -> str | None:
     """Why the theorem is not about this algorithm as it was run, or None."""
     name, paper = type(algorithm).__name__, thm.key.split(".")[0]
-    if name not in SPEAKS_OF[paper]:
+    if name not in SPEAKS_OF.get(paper, (name,)):  # a reader's own theorem may be about any algorithm
         return f"it speaks of {', '.join(SPEAKS_OF[paper])}, and this run is {name}"
     if getattr(algorithm, "order", "adapt-then-combine") != "adapt-then-combine":
         return (

@@ -1,0 +1,51 @@
+"""The API pages: every public name, from the module that defines it."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+
+PACKAGES = ("graphs", "bounds", "tasks", "models", "algorithms", "training", "analysis", "testing")
+
+
+def public_names(package: str) -> list[tuple[str, str]]:
+    """(name, dotted path where it is defined) of each public name of a subpackage, in its own order."""
+    module = importlib.import_module(f"dfltheory.{package}")
+    return [(name, _home(module, name)) for name in module.__all__]
+
+
+def _home(module, name: str) -> str:
+    thing = getattr(module, name)
+    if inspect.ismodule(thing):
+        return thing.__name__
+    defined = getattr(thing, "__module__", None)
+    if defined is not None and getattr(thing, "__qualname__", None) == name:
+        return f"{defined}.{name}"
+    for other in _submodules(module):  # a constant: where it is assigned
+        if name in getattr(other, "__all__", ()) and name in vars(other):
+            return f"{other.__name__}.{name}"
+    return f"{module.__name__}.{name}"
+
+
+def _submodules(module):
+    import pkgutil
+
+    for found in pkgutil.iter_modules(module.__path__, module.__name__ + "."):
+        yield importlib.import_module(found.name)
+
+
+def pages() -> dict[str, str]:
+    """reference/<package>.md with one mkdocstrings block a name."""
+    made = {f"reference/{package}.md": _page(package) for package in PACKAGES}
+    shared = ["# Constants and errors", ""]
+    for path in ("dfltheory.constants", "dfltheory.errors", "dfltheory.files"):
+        shared += [f"::: {path}", "    options:", "      show_root_full_path: true", ""]
+    return {**made, "reference/constants.md": "\n".join(shared)}
+
+
+def _page(package: str) -> str:
+    module = importlib.import_module(f"dfltheory.{package}")
+    lines = [f"# dfltheory.{package}", "", inspect.getdoc(module) or "", ""]
+    for _, path in public_names(package):
+        lines += [f"::: {path}", ""]
+    return "\n".join(lines)

@@ -1,0 +1,162 @@
+"""The documentation: it builds strictly, its code runs, its commands work, and every public name is in it."""
+
+import contextlib
+import doctest
+import importlib
+import inspect
+import io
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+import zlib
+from pathlib import Path
+
+import pytest
+
+from dfltheory.cli import run
+
+ROOT = Path(__file__).parent.parent
+DOCS = ROOT / "docs"
+# these have tests of their own: tests/testing/test_page.py, tests/analysis/test_config.py
+ELSEWHERE = ("property-testing.md", "experiment-files.md")
+PAGES = sorted(p for p in (*DOCS.glob("*.md"), *DOCS.glob("guides/*.md")) if p.name not in ELSEWHERE)
+PACKAGES = ("graphs", "bounds", "tasks", "models", "algorithms", "training", "analysis", "testing")
+
+
+def blocks(path, language):
+    found = re.findall(r"^```(\S*)\n(.*?)^```", path.read_text(), flags=re.DOTALL | re.MULTILINE)
+    return [text for name, text in found if name == language]
+
+
+def named(path):
+    return str(path.relative_to(DOCS))
+
+
+@pytest.mark.parametrize("page", [p for p in PAGES if blocks(p, "python")], ids=named)
+def test_the_code_of_a_page_runs(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    names = {}
+    with contextlib.redirect_stdout(io.StringIO()):
+        for code in blocks(page, "python"):
+            exec(compile(code, named(page), "exec"), names)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", [p for p in PAGES if blocks(p, "pycon")], ids=named)
+def test_what_a_page_shows_is_what_comes_out(page):
+    text = "\n".join(blocks(page, "pycon"))
+    test = doctest.DocTestParser().get_doctest(text, {}, named(page), str(page), 0)
+    assert test.examples
+    told = io.StringIO()
+    runner = doctest.DocTestRunner(optionflags=doctest.IGNORE_EXCEPTION_DETAIL)
+    runner.run(test, out=told.write)
+    assert runner.failures == 0, told.getvalue()
+
+
+# `falsify` and `audit` search; `data fetch` downloads; DIR, FILE and NAME stand for the reader's own
+SKIPPED = re.compile(r"falsify|audit|data fetch|FILE|DIR|NAME|cifar10")
+COMMANDS = sorted(
+    {
+        line.split("  #")[0].strip()
+        for page in PAGES
+        for block in blocks(page, "")
+        for line in block.splitlines()
+        if line.startswith("dfltheory ") and not SKIPPED.search(line)
+    }
+)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("line", COMMANDS)
+def test_a_command_of_the_guides_works(line, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert run(shlex.split(line)[1:]) == 0, capsys.readouterr().err
+    capsys.readouterr()
+
+
+def test_the_commands_were_found():
+    assert len(COMMANDS) >= 5
+
+
+def public(package):
+    module = importlib.import_module(f"dfltheory.{package}")
+    return [(name, getattr(module, name)) for name in module.__all__]
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_every_public_name_says_what_it_is(package):
+    things = [
+        (n, t)
+        for n, t in public(package)
+        if inspect.isclass(t) or inspect.isroutine(t) or inspect.ismodule(t)
+    ]
+    assert things
+    protocols = [t for _, t in things if getattr(t, "_is_protocol", False)]
+    told = {
+        k for p in protocols for k, method in vars(p).items() if inspect.isfunction(method) and method.__doc__
+    }
+    silent = []
+    for name, thing in things:
+        if not (inspect.getdoc(thing) or "").strip():
+            silent.append(name)
+        if inspect.isclass(thing):
+            own = [k for k, method in vars(thing).items() if inspect.isfunction(method) and k[0] != "_"]
+            silent += [f"{name}.{k}" for k in own if not inspect.getdoc(getattr(thing, k)) and k not in told]
+    assert silent == []
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    """The site, built strictly: a warning of MkDocs is an error."""
+    pytest.importorskip("mkdocs", reason="the [docs] extra is not installed")
+    pytest.importorskip("mkdocstrings_handlers.python", reason="the [docs] extra is not installed")
+    out = tmp_path_factory.mktemp("site")
+    environment = os.environ | {"NO_MKDOCS_2_WARNING": "1", "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(out)]
+    built = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
+    assert built.returncode == 0, built.stderr[-3000:]
+    return out
+
+
+@pytest.mark.slow
+def test_every_public_name_is_in_the_reference(site):
+    inventory = zlib.decompress((site / "objects.inv").read_bytes().split(b"\n", 4)[4]).decode()
+    known = {line.split()[0].rsplit(".", 1)[-1] for line in inventory.splitlines()}
+    missing = [f"{p}.{name}" for p in PACKAGES for name, _ in public(p) if name not in known]
+    assert missing == []
+
+
+@pytest.mark.slow
+def test_the_theory_pages_hold_every_statement_and_every_formula_is_drawn(site):
+    from dfltheory import bounds
+
+    text = "".join((site / "theory" / paper / "index.html").read_text() for paper in PAPERS)
+    assert [key for key in bounds.keys() if key not in text] == []  # noqa: SIM118
+    variants = sum(len(bounds.variants(key)) for key in bounds.keys())  # noqa: SIM118
+    assert text.count("<math") >= variants
+    assert "arithmatex" not in text, "a formula was left as it is written"
+    pages = [page.read_text() for page in site.rglob("*.html")]
+    assert not any(":func:<code>" in page or "{{ source" in page for page in pages)
+
+
+@pytest.mark.slow
+def test_the_gallery_has_every_algorithm_beside_its_code(site):
+    from dfltheory.algorithms import ALGORITHMS
+
+    text = re.sub(r"<[^>]+>", "", (site / "algorithms" / "index.html").read_text())
+    assert [cls.__name__ for cls in ALGORITHMS.values() if f"class {cls.__name__}:" not in text] == []
+
+
+@pytest.mark.slow
+def test_the_site_needs_nothing_from_elsewhere(site):
+    index = json.loads((site / "search" / "search_index.json").read_text())
+    assert len(index["docs"]) > 100
+    for page in site.rglob("*.html"):
+        fetched = re.findall(r'<(?:script|link|img)[^>]+(?:src|href)="(https?://[^"]+)"', page.read_text())
+        assert fetched == [], page
+
+
+PAPERS = ("dfedsam", "dfedadmm", "dfedsgpsm", "dfedmdc")
