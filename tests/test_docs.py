@@ -108,12 +108,10 @@ def test_every_public_name_says_what_it_is(package):
     assert silent == []
 
 
-@pytest.fixture(scope="module")
-def site(tmp_path_factory):
+def build(out):
     """The site, built strictly: a warning of MkDocs is an error."""
     pytest.importorskip("mkdocs", reason="the [docs] extra is not installed")
     pytest.importorskip("mkdocstrings_handlers.python", reason="the [docs] extra is not installed")
-    out = tmp_path_factory.mktemp("site")
     environment = os.environ | {"NO_MKDOCS_2_WARNING": "1", "PYTHONPATH": str(ROOT)}
     command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(out)]
     built = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
@@ -121,42 +119,45 @@ def site(tmp_path_factory):
     return out
 
 
-@pytest.mark.slow
-def test_every_public_name_is_in_the_reference(site):
+def test_the_site(tmp_path):
+    """One test, because the building takes longest and is needed once."""
+    site = build(tmp_path / "site")
+    every_public_name_is_in_the_reference(site)
+    every_statement_has_its_formulas(site)
+    every_algorithm_stands_beside_its_code(site)
+    nothing_is_fetched_from_elsewhere(site)
+
+
+def every_public_name_is_in_the_reference(site):
     inventory = zlib.decompress((site / "objects.inv").read_bytes().split(b"\n", 4)[4]).decode()
     known = {line.split()[0].rsplit(".", 1)[-1] for line in inventory.splitlines()}
-    missing = [f"{p}.{name}" for p in PACKAGES for name, _ in public(p) if name not in known]
-    assert missing == []
+    assert [f"{p}.{name}" for p in PACKAGES for name, _ in public(p) if name not in known] == []
 
 
-@pytest.mark.slow
-def test_the_theory_pages_hold_every_statement_and_every_formula_is_drawn(site):
+def every_statement_has_its_formulas(site):
     from dfltheory import bounds
 
-    text = "".join((site / "theory" / paper / "index.html").read_text() for paper in PAPERS)
-    assert [key for key in bounds.keys() if key not in text] == []  # noqa: SIM118
-    variants = sum(len(bounds.variants(key)) for key in bounds.keys())  # noqa: SIM118
-    assert text.count("<math") >= variants
-    assert "arithmatex" not in text, "a formula was left as it is written"
-    pages = [page.read_text() for page in site.rglob("*.html")]
-    assert not any(":func:<code>" in page or "{{ source" in page for page in pages)
+    papers = ("dfedsam", "dfedadmm", "dfedsgpsm", "dfedmdc")
+    text = "".join((site / "theory" / paper / "index.html").read_text() for paper in papers)
+    keys = bounds.keys()
+    assert [key for key in keys if key not in text] == []
+    assert text.count("<math") >= sum(len(bounds.variants(key)) for key in keys)
+    pages = "".join(page.read_text() for page in site.rglob("*.html"))
+    assert "arithmatex" not in pages, "a formula was left as it is written"
+    assert ":func:<code>" not in pages
+    assert "{{ source" not in pages
 
 
-@pytest.mark.slow
-def test_the_gallery_has_every_algorithm_beside_its_code(site):
+def every_algorithm_stands_beside_its_code(site):
     from dfltheory.algorithms import ALGORITHMS
 
     text = re.sub(r"<[^>]+>", "", (site / "algorithms" / "index.html").read_text())
     assert [cls.__name__ for cls in ALGORITHMS.values() if f"class {cls.__name__}:" not in text] == []
 
 
-@pytest.mark.slow
-def test_the_site_needs_nothing_from_elsewhere(site):
+def nothing_is_fetched_from_elsewhere(site):
     index = json.loads((site / "search" / "search_index.json").read_text())
     assert len(index["docs"]) > 100
     for page in site.rglob("*.html"):
         fetched = re.findall(r'<(?:script|link|img)[^>]+(?:src|href)="(https?://[^"]+)"', page.read_text())
         assert fetched == [], page
-
-
-PAPERS = ("dfedsam", "dfedadmm", "dfedsgpsm", "dfedmdc")
