@@ -9,7 +9,7 @@ DEV := .venv/.installed-dev
 export MPLBACKEND = Agg
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
-.PHONY: help validate test test-all lint check bench docs clean
+.PHONY: help validate test test-all lint check bench notebooks docs clean
 
 help: ## this text
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -44,6 +44,9 @@ check: lint test ## lint and test
 
 bench: $(DEV) ## the workloads of the benchmarks, as ratios
 	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest benchmarks -o python_files='bench_*.py' --benchmark-only -q
+
+notebooks: $(DEV) ## execute the notebooks again and keep what they show
+	@cd notebooks && PYTHONHASHSEED=0 ../$(BIN)/jupyter execute --inplace *.ipynb
 
 docs: $(DEV) ## the documentation, built strictly into site/
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
