@@ -3,6 +3,8 @@ them."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import sympy as sp
 
@@ -205,12 +207,12 @@ def all_steps() -> tuple[Step, ...]:
     return (*dfedsam_steps(), *dfedadmm_steps(), *dfedsgpsm_steps(), *dfedmdc_steps())
 
 
-def _norm(matrix: np.ndarray) -> float:
-    return float(np.linalg.norm(matrix, 2))
+def _norm(matrix: Any) -> Any:
+    return np.linalg.norm(matrix, 2)
 
 
-def _average(W: np.ndarray) -> np.ndarray:
-    return np.full(W.shape, 1 / len(W))
+def _average(W: Any) -> Any:
+    return np.ones_like(W) / W.shape[0]
 
 
 def inequalities() -> tuple[Inequality, ...]:
@@ -339,7 +341,7 @@ def inequalities() -> tuple[Inequality, ...]:
             "||W^n - P + P||^(Q-1) <= lam^((Q-1)n) + 1/m^(Q-1), Q = 2",
             "mixing",
             lambda W, n: _norm(power(W, n)),
-            lambda W, n: _norm(W - _average(W)) ** n + 1 / len(W),
+            lambda W, n: _norm(W - _average(W)) ** n + 1 / W.shape[0],
         ),
         Matrices(
             "dfedsam.lemma_D6",
@@ -362,24 +364,24 @@ def inequalities() -> tuple[Inequality, ...]:
             "third line",
             "||sum_k a_k||^2 <= sum_k ||a_k||^2",
             "vectors",
-            lambda A: float(np.sum(A.sum(axis=0) ** 2)),
-            lambda A: float(np.sum(A**2)),
+            lambda A: np.sum(A.sum(axis=0) ** 2),
+            lambda A: np.sum(A**2),
         ),
         Matrices(
             "dfedmdc.eq_12",
             "first line",
             "||sum_k a_k||^2 <= sum_k ||a_k||^2",
             "vectors",
-            lambda A: float(np.sum(A.sum(axis=0) ** 2)),
-            lambda A: float(np.sum(A**2)),
+            lambda A: np.sum(A.sum(axis=0) ** 2),
+            lambda A: np.sum(A**2),
         ),
         Matrices(
             "dfedadmm.lemma_5",
             "(a), (b)",
             "||mean_k a_k||^2 <= mean_k ||a_k||^2 (Jensen)",
             "vectors",
-            lambda A: float(np.sum(A.mean(axis=0) ** 2)),
-            lambda A: float(np.mean(np.sum(A**2, axis=1))),
+            lambda A: np.sum(A.mean(axis=0) ** 2),
+            lambda A: np.mean(np.sum(A**2, axis=1)),
         ),
     )
 
