@@ -59,7 +59,7 @@ def read_matrix_file(path: str | Path, *, directed: bool = False) -> Matrix | nx
 
 def _load(path: Path, suffix: str, directed: bool) -> Any:
     if suffix == ".npy":
-        return np.load(path, allow_pickle=False)
+        return _load_npy(path)
     if suffix == ".npz":
         return _load_npz(path)
     if suffix in (".csv", ".txt"):
@@ -69,6 +69,18 @@ def _load(path: Path, suffix: str, directed: bool) -> Any:
 
         return mmread(path)
     return _load_edges(path, directed)
+
+
+def _load_npy(path: Path) -> np.ndarray:
+    try:
+        return np.load(path, allow_pickle=False)
+    except ValueError as error:
+        if "pickle" not in str(error):
+            raise
+        why = "damaged, or an array of Python objects, which is never loaded"
+        raise InputError(
+            f"{path}: not a readable npy file: {why}: save a plain array with numpy.save"
+        ) from error
 
 
 def _load_npz(path: Path) -> Any:
@@ -95,6 +107,11 @@ def _load_text(path: Path, delimiter: str | None) -> np.ndarray:
         rows.append(row)
     if not rows:
         raise InputError(f"{path}: holds no numbers")
+    if len(rows) != len(rows[0]) and len(rows[0]) in (2, 3):
+        shape = f"{len(rows)}x{len(rows[0])}"
+        raise InputError(
+            f"{path}: the matrix has shape {shape}: it must be m x m (is it an edge list? name it .edgelist)"
+        )
     return np.array(rows)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -222,22 +223,24 @@ class LossDriven:
 
     def matrix(self, t: int, rng: np.random.Generator, losses: np.ndarray | None = None) -> Matrix:
         """P of a round in which the clients have the given ``losses`` (m,)."""
-        logits = self._logits(losses)
+        f = self._checked(losses)
         k = min(self.k, self.m - 1)
         if k == 0:
             return np.ones((1, 1))
-        noisy = logits + rng.gumbel(size=logits.shape)
-        targets = np.argpartition(-noisy, k - 1, axis=1)[:, :k]
+        targets = np.empty((self.m, k), dtype=np.intp)
+        for rows in _blocks(self.m):
+            noisy = self._logits(f, rows)
+            noisy += rng.gumbel(size=noisy.shape)
+            targets[rows] = np.argpartition(-noisy, k - 1, axis=1)[:, :k]
         return settle(column_stochastic_of(arcs_to(targets)), None)
 
     def probabilities(self, losses: np.ndarray) -> np.ndarray:
         """(m, m): row i holds the chances of the first draw of client i (0 for itself)."""
-        weight = np.exp(self._logits(losses))
+        weight = np.exp(self._logits(self._checked(losses), slice(0, self.m)))
         total = weight.sum(axis=1, keepdims=True)
         return np.divide(weight, total, out=np.zeros_like(weight), where=total > 0)
 
-    def _logits(self, losses: np.ndarray | None) -> np.ndarray:
-        """|f_i - f_j| minus the largest of its row, -inf at j = i; halved on the way against overflow."""
+    def _checked(self, losses: np.ndarray | None) -> np.ndarray:
         if losses is None:
             raise InputError("the loss-driven choice of neighbours needs the clients' losses of this round")
         f = np.asarray(losses, dtype=float)
@@ -248,12 +251,23 @@ class LossDriven:
             raise InputError(
                 f"the loss of client {i} is {f[i]}: neighbours can only be chosen by finite losses"
             )
-        halves = np.abs(f[:, None] / 2 - f[None, :] / 2)
-        np.fill_diagonal(halves, -np.inf)
+        return f
+
+    def _logits(self, f: np.ndarray, rows: slice) -> np.ndarray:
+        """|f_i - f_j| minus the largest of its row, -inf at j = i; halved on the way against overflow."""
+        halves = np.abs(f[rows, None] / 2 - f[None, :] / 2)
+        own = np.arange(self.m)[rows]
+        halves[own - rows.start, own] = -np.inf
         if self.m == 1:
             return halves
         with np.errstate(over="ignore"):
             return 2 * (halves - halves.max(axis=1, keepdims=True))
+
+
+def _blocks(m: int, entries: int = 2**20) -> Iterator[slice]:
+    """The rows of an m x m table in slices of at most about ``entries`` numbers: it is never held whole."""
+    step = max(1, entries // m)
+    return (slice(first, min(first + step, m)) for first in range(0, m, step))
 
 
 def arcs_to(targets: np.ndarray) -> sp.csr_array:

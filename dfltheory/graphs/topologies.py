@@ -6,8 +6,9 @@ Every generator takes the number m of clients first and works for m = 1 (one cli
 
 from __future__ import annotations
 
+import inspect
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import networkx as nx
@@ -218,10 +219,17 @@ def topology(name: str, m: int, **options: Any) -> nx.Graph:
     key = name.replace("-", "_")
     if key not in TOPOLOGIES:
         raise UnknownNameError("topology", name, set(TOPOLOGIES))
-    try:
-        return TOPOLOGIES[key](m, **options)
-    except TypeError as error:
-        raise InputError(f"topology {key} does not take {', '.join(options)}: {error}") from error
+    check_options("topology", key, TOPOLOGIES[key], options)
+    return TOPOLOGIES[key](m, **options)
+
+
+def check_options(what: str, name: str, function: Callable[..., Any], options: Mapping[str, Any]) -> None:
+    """Refuse an option that ``function`` does not take (its first argument is not an option), in one line."""
+    known = list(inspect.signature(function).parameters)[1:]
+    foreign = [option for option in options if option not in known]
+    if foreign:
+        takes = f"it takes {', '.join(known)}" if known else "it takes no options"
+        raise InputError(f"{what} {name} does not take {', '.join(foreign)}: {takes}")
 
 
 def from_matrix(W: Any) -> nx.Graph:

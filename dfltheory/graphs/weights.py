@@ -19,6 +19,7 @@ import scipy.sparse as sp
 from dfltheory.errors import GraphError, InputError, UnknownNameError
 from dfltheory.graphs.connectivity import components, unreached
 from dfltheory.graphs.matrices import Matrix, adjacency, line_sums, nodes_in_order, settle
+from dfltheory.graphs.topologies import check_options
 
 
 def metropolis(graph: nx.Graph, sparse: bool | None = None) -> Matrix:
@@ -181,10 +182,10 @@ def check_connected(A: sp.csr_array, graph: nx.Graph | None = None) -> None:
     )
 
 
-def _fastest_mixing(graph: nx.Graph, **options: Any) -> Matrix:
+def _fastest_mixing(graph: nx.Graph, least: float = 0.0, sparse: bool | None = None) -> Matrix:
     from dfltheory.graphs.fastest import fastest_mixing
 
-    return fastest_mixing(graph, **options)
+    return fastest_mixing(graph, least, sparse)
 
 
 WEIGHT_RULES: dict[str, Callable[..., Matrix]] = {
@@ -199,6 +200,7 @@ def weights(graph: nx.Graph, rule: str, **options: Any) -> Matrix:
     key = rule.replace("-", "_")
     if key not in WEIGHT_RULES:
         raise UnknownNameError("weight rule", rule, set(WEIGHT_RULES))
+    check_options("weight rule", key, WEIGHT_RULES[key], options)
     return WEIGHT_RULES[key](graph, **options)
 
 

@@ -68,7 +68,16 @@ def test_edge_lists_without_weights_are_graphs(tmp_path):
         ("W.csv", "0.5,0.5\n0.5,half\n", "line 2: 'half' is not a number"),
         ("W.csv", "0.5,0.5,0\n0.5,0.5,0\n", "shape 2x3: it must be m x m"),
         ("W.csv", "# nothing\n", "holds no numbers"),
-        ("W.npy", "garbage", "not a readable npy file"),
+        (
+            "W.npy",
+            "garbage",
+            "not a readable npy file: damaged, or an array of Python objects, which is never",
+        ),
+        (
+            "W.csv",
+            "0,1\n1,2\n2,0\n",
+            r"shape 3x2: it must be m x m \(is it an edge list\? name it .edgelist\)",
+        ),
         ("W.npz", "garbage", "not a readable npz file"),
         ("W.mtx", "garbage", "not a readable mtx file"),
         ("W.edges", "0 1 2 3\n", "line 1: 4 words"),

@@ -253,6 +253,25 @@ def test_probabilities_are_equation_2():
         np.testing.assert_allclose(p[i], np.array(weights) / sum(weights), rtol=1e-13)
 
 
+def test_the_loss_driven_draw_in_blocks_is_the_draw_at_once(monkeypatch):
+    """Rows are drawn a block at a time, so that no m x m table is held: the same numbers, the same choice."""
+    from dfltheory.graphs import time_varying
+
+    f = np.random.default_rng(1).normal(size=23)
+    at_once = dense(graphs.LossDriven(23, 3), 0, 5, f)
+    monkeypatch.setattr(time_varying, "_blocks", lambda m: (slice(i, min(i + 4, m)) for i in range(0, m, 4)))
+    np.testing.assert_array_equal(dense(graphs.LossDriven(23, 3), 0, 5, f), at_once)
+
+
+def test_blocks_of_rows_cover_every_row_once_within_the_budget():
+    from dfltheory.graphs.time_varying import _blocks
+
+    for m, entries in ((1, 8), (5, 8), (7, 100), (10, 35)):
+        blocks = list(_blocks(m, entries))
+        assert np.concatenate([np.arange(m)[rows] for rows in blocks]).tolist() == list(range(m))
+        assert all((rows.stop - rows.start) * m <= max(entries, m) for rows in blocks)
+
+
 @pytest.mark.parametrize("scale", [1e3, 1e100, 1.7e308])
 def test_large_losses_are_safe(scale):
     f = np.array([-1.0, 0.0, 0.5, 1.0]) * scale

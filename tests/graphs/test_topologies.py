@@ -184,3 +184,14 @@ def test_every_public_name_is_there_and_documented():
     for name in graphs.__all__:
         thing = getattr(graphs, name)
         assert thing.__doc__, name
+
+
+def test_an_option_that_is_not_taken_gets_one_line_with_those_that_are():
+    with pytest.raises(InputError) as caught:
+        graphs.topology("random-out-degree", 10, q=3)
+    assert str(caught.value) == "topology random_out_degree does not take q: it takes degree, seed"
+    with pytest.raises(InputError) as caught:
+        graphs.topology("ring", 10, seed=3)
+    assert str(caught.value) == "topology ring does not take seed: it takes no options"
+    with pytest.raises(InputError, match="weight rule metropolis does not take c: it takes sparse"):
+        graphs.weights(graphs.ring(4), "metropolis", c=1)
