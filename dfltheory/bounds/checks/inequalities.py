@@ -1,4 +1,4 @@
-"""Inequalities on scalars, vectors and matrices that proofs use: refuted with numbers, or not refuted."""
+"""Inequalities on numbers, vectors and matrices that proofs use: refuted, proved, or only searched."""
 
 from __future__ import annotations
 
@@ -9,37 +9,40 @@ import sympy as sp
 
 from dfltheory.bounds import derivations
 from dfltheory.bounds.checks.finding import Finding, found
+from dfltheory.bounds.checks.proofs import prove
+from dfltheory.bounds.checks.spectra import prove_matrices
 from dfltheory.bounds.steps import Inequality, Matrices, Scalar
 from dfltheory.bounds.theorem import Theorem
-from dfltheory.bounds.units import Expr
 
 _TOLERANCE = 1e-9
 _SAMPLES = 20000
+_DRAWS = 400
 
 
 def check_inequalities(theorem: Theorem, declared: Sequence[Inequality] | None = None) -> Iterator[Finding]:
     """Every declared inequality that the proof of this statement uses."""
     for inequality in derivations.inequalities() if declared is None else declared:
         if inequality.key == theorem.key and theorem.variant == "printed":
-            witness = refute(inequality)
-            if witness is not None:
-                yield found(
-                    "inequality",
-                    "error",
-                    theorem,
-                    inequality.place,
-                    f"{inequality.says} is false: {witness}",
-                )
-            elif isinstance(inequality, Scalar) and proved(inequality):
-                yield found("inequality", "note", theorem, inequality.place, f"{inequality.says}: proved")
-            else:
-                yield found(
-                    "inequality",
-                    "note",
-                    theorem,
-                    inequality.place,
-                    f"{inequality.says}: not refuted by search",
-                )
+            yield _judged(theorem, inequality)
+
+
+def _judged(theorem: Theorem, inequality: Inequality) -> Finding:
+    """Refuted with numbers, proved, or only searched: the finding says which."""
+    witness = refute(inequality)
+    if witness is not None:
+        says, kind = f"is false: {witness}", "refuted"
+    else:
+        proof = prove_matrices(inequality) if isinstance(inequality, Matrices) else prove(inequality)
+        searched = f"not refuted at {_SAMPLES if isinstance(inequality, Scalar) else _DRAWS} points; no proof"
+        says, kind = (f"proved ({proof.how})", proof.kind) if proof else (searched, "searched")
+    return found(
+        "inequality",
+        "error" if kind == "refuted" else "note",
+        theorem,
+        inequality.place,
+        f"{inequality.says}{' ' if kind == 'refuted' else ': '}{says}",
+        certificate=kind,
+    )
 
 
 def refute(inequality: Inequality) -> str | None:
@@ -82,7 +85,7 @@ def _domain(low: float, high: float, whole: bool, salt: int) -> np.ndarray:
 
 def _refute_matrices(inequality: Matrices) -> str | None:
     rng = np.random.default_rng(0)
-    for _ in range(400):
+    for _ in range(_DRAWS):
         if inequality.family == "mixing":
             sample: tuple = (_mixing(rng), int(rng.integers(1, 6)))
             words = f"a mixing matrix of {len(sample[0])} clients, power {sample[1]}"
@@ -107,24 +110,4 @@ def _mixing(rng: np.random.Generator) -> np.ndarray:
     return W / W.sum(axis=1)[0]
 
 
-def proved(inequality: Scalar) -> bool:
-    """Proved where right - left is, after shifting every domain to [0, inf), a sum of non-negative
-    monomials, or
-    a square."""
-    difference = sp.factor(sp.expand(inequality.right - inequality.left))
-    if difference.is_nonnegative:
-        return True
-    symbols: set[Expr] = difference.free_symbols
-    shift = {s: s + inequality.domain[s.name][0] for s in symbols}
-    over, under = sp.fraction(sp.together(difference.xreplace(shift)))
-    if not (over.is_polynomial() and under.is_polynomial()):
-        return False
-    return all(
-        all(c > 0 for c in sp.Poly(sp.expand(e), *sorted(e.free_symbols, key=str)).coeffs())
-        if e.free_symbols
-        else e > 0
-        for e in (over, under)
-    )
-
-
-__all__ = ["check_inequalities", "proved", "refute"]
+__all__ = ["check_inequalities", "refute"]

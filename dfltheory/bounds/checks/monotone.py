@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-import sympy as sp
 
 from dfltheory.bounds.checks.finding import Finding, found, numbers
+from dfltheory.bounds.checks.forms import monotone
 from dfltheory.bounds.regions import Points, at, points_of
 from dfltheory.bounds.symbols import GLOSSARY
 from dfltheory.bounds.theorem import Theorem
-from dfltheory.bounds.units import Expr
 from dfltheory.errors import InputError
 
 WORSE_UP = (
@@ -38,7 +37,6 @@ WORSE_UP = (
     "delta_u",
 )
 WORSE_DOWN = ("T", "delta", "Q")
-_OPERATIONS = 120
 
 
 def check_monotone(theorem: Theorem) -> Iterator[Finding]:
@@ -85,88 +83,6 @@ def check_monotone(theorem: Theorem) -> Iterator[Finding]:
     )
 
 
-def monotone(term: Expr, name: str, up: bool) -> bool:
-    """Is ``term`` proved monotone in ``name`` by its form: products of monotone factors of one direction?"""
-    direction = _direction(term, GLOSSARY[name].symbol)
-    return direction == 0 or direction == (1 if up else -1)
-
-
-def _direction(expr: Expr, symbol: sp.Symbol) -> int | None:
-    """+1, -1 or 0 for a non-negative expression that is increasing, decreasing or constant; None: not
-    known."""
-    if symbol not in expr.free_symbols:
-        return 0
-    if expr == symbol:
-        return 1
-    if expr.is_Mul and all(_nonnegative(f) for f in expr.args):
-        return _one({_direction(f, symbol) for f in expr.args})
-    if expr.is_Add and expr == 1 - symbol:
-        return -1
-    if expr.is_Add:
-        signs = set()
-        for term in expr.args:
-            if term.could_extract_minus_sign():
-                inner = _direction(-term, symbol)
-                signs.add(None if inner is None else -inner)
-            else:
-                signs.add(_direction(term, symbol))
-        return _one(signs)
-    if expr.is_Pow and symbol not in expr.exp.free_symbols and _nonnegative(expr.base):
-        inner = _direction(expr.base, symbol)
-        if inner is None or not (expr.exp.is_nonnegative or expr.exp.is_negative):
-            return None
-        return inner if expr.exp.is_nonnegative else -inner
-    if expr.is_Pow and expr.exp.has(symbol) and _share(expr.base):
-        inner = _direction(expr.exp, symbol)
-        return None if inner is None else -inner
-    return None
-
-
-def _one(signs: set[int | None]) -> int | None:
-    signs = signs - {0}
-    if None in signs or len(signs) > 1:
-        return None
-    return signs.pop() if signs else 0
-
-
-def _share(base: Expr) -> bool:
-    return base.is_Symbol and base.name in GLOSSARY and GLOSSARY[base.name].high == 1
-
-
-def _at_most_one(factor: Expr) -> bool:
-    """A power of a share, or a negative power of a count."""
-    base, power = factor.as_base_exp()
-    count = base.is_Symbol and base.name in GLOSSARY and GLOSSARY[base.name].whole
-    return bool((_share(base) and power.is_nonnegative) or (count and power.is_negative))
-
-
-def _nonnegative(expr: Expr) -> bool:
-    """Non-negative by its form: SymPy's own word, 1 minus a power of a share, counts less one."""
-    if expr.is_nonnegative:
-        return True
-    if expr.is_Pow:
-        return _nonnegative(expr.base) or bool(expr.exp.is_even)
-    if expr.is_Mul:
-        return all(_nonnegative(f) for f in expr.args)
-    if expr.is_Add:
-        low = sp.S.Zero
-        for term in expr.args:
-            if term.is_number:
-                low += term
-            elif term.could_extract_minus_sign():
-                base = -term
-                if not all(_at_most_one(f) for f in sp.Mul.make_args(base)):
-                    return False
-                low -= 1
-            elif _nonnegative(term):
-                whole = [s for s in term.free_symbols if s.name in GLOSSARY and GLOSSARY[s.name].whole]
-                low += term.subs(dict.fromkeys(whole, 1)) if len(whole) == len(term.free_symbols) else 0
-            else:
-                return False
-        return bool(low >= 0)
-    return False
-
-
 def _sampled(theorem: Theorem, name: str, up: bool, points: Points, value: np.ndarray) -> Finding | None:
     entry = GLOSSARY[name]
     if entry.whole:
@@ -193,4 +109,4 @@ def _sampled(theorem: Theorem, name: str, up: bool, points: Points, value: np.nd
     )
 
 
-__all__ = ["check_monotone", "monotone"]
+__all__ = ["check_monotone"]

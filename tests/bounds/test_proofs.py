@@ -1,0 +1,210 @@
+"""Provers of inequalities: each proves a true statement by its method, and never a false one."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import sympy as sp
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dfltheory import bounds
+from dfltheory.bounds import derivations
+from dfltheory.bounds import symbols as s
+from dfltheory.bounds.checks.forms import nonnegative, positive
+from dfltheory.bounds.checks.inequalities import check_inequalities, refute
+from dfltheory.bounds.checks.proofs import exact_high, exact_low, least_value, prove
+from dfltheory.bounds.checks.spectra import prove_matrices
+from dfltheory.bounds.steps import Matrices, Scalar
+
+x, y, k = (sp.Symbol(n, positive=True) for n in ("x", "y", "k"))
+R = sp.Rational
+GROWTH = (1 + 1 / (k - 1)) ** k
+
+
+def scalar(left, right, **domain):
+    return Scalar("key", "place", "says", left, sp.sympify(right), domain)
+
+
+def matrices(left, right, family="mixing"):
+    return Matrices("key", "place", "says", family, left, right)
+
+
+# -- numbers ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("true", "kind"),
+    [
+        (scalar(x * y, (x**2 + y**2) / 2, x=(0.01, 10), y=(0.01, 10)), "form"),
+        (scalar(1 - s.alpha**s.K, 1, alpha=(0, 1), K=(1, 9)), "form"),
+        (scalar(x * (1 - x), R(1, 4) + x / 100, x=(0, 1)), "coefficients"),
+        (scalar(x / (1 + x) ** 2, R(1, 4) + R(1, 1000), x=(0, 5)), "coefficients"),
+        (scalar(x * y * (1 - x), y**2 + x / 10 + R(1, 10), x=(0, 1), y=(0, 2)), "coefficients"),
+        (scalar(GROWTH, 4, k=(2, 1e6)), "shape"),
+        (scalar((1 + 1 / k) ** k, sp.E, k=(1, 1e6)), "shape"),
+        (scalar(sp.log(x), x - 1, x=(0.5, 1e6)), "shape"),
+        (scalar(k * ((1 + 1 / k) ** k - 1), 2 * k, k=(1, 1e6)), "shape"),
+    ],
+)
+def test_what_is_true_is_proved_and_a_little_less_is_not(true, kind):
+    proof = prove(true)
+    assert proof is not None
+    assert proof.kind == kind
+    assert refute(true) is None
+    points = [true.domain[n] for n in true.domain]
+    inside = {
+        n: (2 * low + min(high, low + 9)) / 3 for n, (low, high) in zip(true.domain, points, strict=True)
+    }
+    at = {v: inside[v.name] for v in (true.left - true.right).free_symbols}
+    gap = float((true.right - true.left).subs(at))
+    assert prove(replace(true, right=true.right - R(round(gap * 1000) + 1, 1000))) is None
+
+
+def test_the_constant_of_the_papers_is_not_the_best():
+    for right, holds in ((5, True), (4, True), (R(39, 10), False)):
+        assert (prove(scalar(GROWTH, right, k=(2, 1e6))) is not None) is holds
+        assert (refute(scalar(GROWTH, right, k=(2, 1e6))) is None) is holds
+    where, value = least_value(sp.log(5) - k * sp.log(k / (k - 1)), k, sp.Integer(2))
+    assert where == 2
+    assert float(value) == pytest.approx(np.log(5 / 4))
+
+
+def test_a_least_value_between_the_ends_and_one_in_the_limit():
+    where, value = least_value(x - 1 - sp.log(x), x, R(1, 2))
+    assert float(where) == pytest.approx(1, abs=1e-12)
+    assert value == 0
+    where, value = least_value(x * sp.log(1 + 1 / x), x, sp.Integer(2))
+    assert float(where) == 2
+    where, value = least_value(-x * sp.log(1 + 1 / x), x, sp.Integer(2))
+    assert where is sp.oo
+    assert value == -1
+
+
+def test_nothing_is_proved_across_a_pole():
+    assert prove(scalar(1 / (x - 1), 10**9, x=(0.5, 2))) is None
+    assert prove(scalar(sp.log(k - 3), k, k=(2, 1e6))) is None
+
+
+def test_ends_are_rounded_outwards():
+    low = 1 - np.exp(-1)
+    assert exact_low(low) < low < exact_high(low)
+    assert exact_low(2.0) == exact_high(2.0) == 2
+
+
+@given(st.integers(-8, 8), st.integers(-8, 8), st.integers(-8, 8))
+def test_a_quadratic_is_never_proved_where_it_is_negative_somewhere(a, b, c):
+    least = min(a * v * v + b * v + c for v in np.linspace(0, 1, 201))
+    proof = prove(scalar(sp.S.Zero, a * x**2 + b * x + c, x=(0, 1)))
+    if least < 0:
+        assert proof is None
+    if min(a * v * v + b * v + c for v in np.linspace(0, 1, 2001)) > 0.3:
+        assert proof is not None
+
+
+@pytest.mark.parametrize(
+    ("expr", "expected"),
+    [
+        (2 * s.K - 1, True),
+        (2 / s.K - 1, False),
+        (1 - s.lam**s.Q, True),
+        (s.lam**s.Q - 1, False),
+        ((s.alpha**s.K - 1) / (s.alpha - 1) ** 2, False),
+        (-(s.alpha**s.K - 1) / (s.alpha - 1) ** 2, True),
+        (-((s.alpha**s.K - 1) ** 3), True),
+        (s.L - s.eta, False),
+        (s.K - 2, False),
+        (s.m * s.K - 1, True),
+    ],
+)
+def test_signs_by_form(expr, expected):
+    assert nonnegative(expr) is expected
+
+
+def test_strict_signs_by_form():
+    assert positive(1 - s.lam**s.Q)
+    assert positive((1 - s.lam) ** 2 * s.L / s.K)
+    assert not positive(s.sigma_l)
+    assert not positive(1 - s.delta)  # delta may be 1
+    assert not positive(1 - s.L)
+
+
+# -- matrices and vectors ----------------------------------------------------------------------------
+
+
+def _norm(A):
+    return np.linalg.norm(A, 2)
+
+
+def _mean(W):
+    return np.ones_like(W) / W.shape[0]
+
+
+@pytest.mark.parametrize(
+    ("left", "right"),
+    [
+        (lambda W, n: _norm(W @ W - _mean(W)), lambda W, n: _norm(W - _mean(W))),
+        (lambda W, n: _norm(np.linalg.matrix_power(W, n) - _mean(W)), lambda W, n: _norm(W - _mean(W)) ** n),
+        (lambda W, n: 3 * _norm(W) ** n, lambda W, n: 3 + _norm(W - _mean(W)) ** n),
+    ],
+)
+def test_mixing_matrices_by_their_spectrum(left, right):
+    true = matrices(left, right)
+    assert refute(true) is None
+    assert prove_matrices(true).kind == "spectrum"
+    for false in (replace(true, right=lambda W, n: 0.9 * right(W, n)), matrices(right, left)):
+        if refute(false) is not None:
+            assert prove_matrices(false) is None
+
+
+def test_norms_that_are_not_known_by_one_eigenvalue_are_left_to_the_search():
+    two = matrices(lambda W, n: _norm(W + W @ W - 2 * _mean(W)), lambda W, n: 2 * _norm(W - _mean(W)))
+    assert refute(two) is None
+    assert prove_matrices(two) is None
+    assert prove_matrices(matrices(lambda W, n: np.linalg.det(W), lambda W, n: 1.0)) is None
+    assert prove_matrices(matrices(lambda W, n: np.linalg.norm(W, "fro"), lambda W, n: 9.0)) is None
+
+
+def test_vectors_by_their_gram_matrix():
+    def whole(A):
+        return np.sum(A.sum(axis=0) ** 2)
+
+    def squares(A):
+        return np.sum(A**2)
+
+    jensen = matrices(whole, lambda A: A.shape[0] * squares(A), "vectors")
+    assert refute(jensen) is None
+    assert prove_matrices(jensen).kind == "Gram matrix"
+    for false in (
+        matrices(whole, squares, "vectors"),
+        matrices(whole, lambda A: (A.shape[0] - 0.5) * squares(A), "vectors"),
+        matrices(squares, whole, "vectors"),
+    ):
+        assert refute(false) is not None
+        assert prove_matrices(false) is None
+    mean = matrices(lambda A: np.sum(A.mean(axis=0) ** 2), lambda A: np.mean(np.sum(A**2, axis=1)), "vectors")
+    assert prove_matrices(mean) is not None
+
+
+# -- the registry's own ------------------------------------------------------------------------------
+
+
+def test_every_inequality_of_the_registry_is_settled_and_says_how():
+    declared = derivations.inequalities()
+    kinds = [
+        f.evidence["certificate"]
+        for key in {i.key for i in declared}
+        for f in check_inequalities(bounds.get(key))
+    ]
+    assert len(kinds) == len(declared)
+    assert set(kinds) <= {"refuted", "form", "coefficients", "shape", "spectrum", "Gram matrix"}
+    assert kinds.count("refuted") < len(kinds) / 2
+
+
+def test_what_is_only_searched_says_so():
+    hard = Scalar("dfedsam.lemma_D1", "p", "sine", sp.sin(x), x, {"x": (0.01, 10)})
+    (finding,) = check_inequalities(bounds.get("dfedsam.lemma_D1"), [hard])
+    assert finding.evidence["certificate"] == "searched"
+    assert "not refuted at 20000 points; no proof" in finding.message
