@@ -88,7 +88,7 @@ def description_text(document: dict[str, Any]) -> str:
     if "push_sum" in d:
         p, c = d["push_sum"], d["cited"]
         lines += [
-            f"  push-sum, computed    delta = {p['delta']:.6g}, q = {p['q']:.6g}, C = {p['C']:.6g}",
+            f"  push-sum, {p['standing']:<12}delta = {p['delta']:.6g}, q = {p['q']:.6g}, C = {p['C']:.6g}",
             f"  push-sum, as cited    1 - q = {c['one_minus_q']:.3g}, C = {c['C']:.3g}   (Assran et al.)",
         ]
     if "table1" in d:
@@ -174,7 +174,8 @@ def _gossip(report: SpectralReport, Q: int) -> dict[str, Any]:
 def _push_sum(W: Any) -> dict[str, Any]:
     computed, cited = graphs.push_sum_constants(W), graphs.cited_constants(W)
     return {
-        "push_sum": {"delta": computed.delta, "q": computed.q, "C": computed.C, "window": computed.window},
+        "push_sum": {"delta": computed.delta, "q": computed.q, "C": computed.C, "window": computed.window}
+        | {"standing": computed.standing},
         "cited": {"one_minus_q": cited.one_minus_q, "C": cited.C, "D": cited.D, "diameter": cited.diameter},
     }
 

@@ -14,7 +14,7 @@ from dfltheory.errors import GraphError
 from dfltheory.graphs.assumptions import DEFINITION_1, TAKEN_AWAY, Failure, Report, select
 from dfltheory.graphs.connectivity import components
 from dfltheory.graphs.matrices import adjacency, line_sums, nodes_in_order, read_matrix, support, tolerance
-from dfltheory.graphs.sequences import rounds_of
+from dfltheory.graphs.sequences import rounds_of, standing
 from dfltheory.graphs.weights import default_weights
 
 
@@ -316,7 +316,7 @@ def _check_sequence(
             failures.setdefault(
                 f.law, replace(f, place=f"round {t}: {f.place}", message=f"round {t}: {f.message}")
             )
-    about = {"rounds looked at": len(drawn.matrices)}
+    about = {"rounds looked at": len(drawn.matrices), "standing": standing(drawn)}
     return Report(f"mixing sequence (m = {sequence.m})", names, tuple(failures.values()), about)
 
 

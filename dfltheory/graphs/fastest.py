@@ -8,6 +8,7 @@ import scipy.sparse as sp
 
 from dfltheory.errors import DFLTheoryError, GraphError, InputError
 from dfltheory.graphs.matrices import Matrix, adjacency, settle
+from dfltheory.graphs.options import real
 from dfltheory.graphs.weights import check_connected, laplacian_weights_of
 
 
@@ -27,6 +28,7 @@ def fastest_mixing(graph: nx.Graph, least: float = 0.0, sparse: bool | None = No
     check_connected(A, graph)
     m = A.shape[0]
     largest = 1 / (1 + int(np.diff(A.indptr).max()))
+    least = real("least", least)
     if not 0 <= least <= largest:
         raise InputError(f"least = {least} must be between 0 and {largest:.6g}, 1/(1 + the largest degree)")
     if m == 1:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import scipy.sparse as sp
 from dfltheory.errors import InputError
 from dfltheory.graphs.matrices import Matrix, read_matrix
 
+NPY_MAGIC = b"\x93NUMPY"
 EDGE_LISTS = (".edgelist", ".edges", ".el")
 SUFFIXES = (".npy", ".npz", ".csv", ".txt", ".mtx", *EDGE_LISTS)
 
@@ -72,25 +74,37 @@ def _load(path: Path, suffix: str, directed: bool) -> Any:
 
 
 def _load_npy(path: Path) -> np.ndarray:
+    with path.open("rb") as file:
+        return _array(file, path)
+
+
+def _array(file: Any, path: Path) -> np.ndarray:
+    """The array of an npy stream; one of Python objects (pickled) is refused in our own words."""
+    magic = file.read(len(NPY_MAGIC))
+    if magic != NPY_MAGIC:
+        raise InputError(f"{path}: does not begin as an npy file does: save the matrix with numpy.save")
+    file.seek(0)
     try:
-        return np.load(path, allow_pickle=False)
+        return np.lib.format.read_array(file, allow_pickle=False)
     except ValueError as error:
-        if "pickle" not in str(error):
+        if "bject" not in str(error):
             raise
-        why = "damaged, or an array of Python objects, which is never loaded"
         raise InputError(
-            f"{path}: not a readable npy file: {why}: save a plain array with numpy.save"
+            f"{path}: holds Python objects, which are never loaded: save the matrix as an array of numbers"
         ) from error
 
 
 def _load_npz(path: Path) -> Any:
+    if not zipfile.is_zipfile(path):
+        raise InputError(f"{path}: no npz archive (a zip of arrays): save it with numpy.savez")
     with np.load(path, allow_pickle=False) as archive:
         names = archive.files
         if "format" in names:
             return sp.load_npz(path)
         if len(names) != 1:
             raise InputError(f"{path}: holds {len(names)} arrays ({', '.join(names)}), not one matrix")
-        return archive[names[0]]
+        with zipfile.ZipFile(path) as parts, parts.open(f"{names[0]}.npy") as part:
+            return _array(part, path)
 
 
 def _load_text(path: Path, delimiter: str | None) -> np.ndarray:
@@ -107,12 +121,27 @@ def _load_text(path: Path, delimiter: str | None) -> np.ndarray:
         rows.append(row)
     if not rows:
         raise InputError(f"{path}: holds no numbers")
-    if len(rows) != len(rows[0]) and len(rows[0]) in (2, 3):
-        shape = f"{len(rows)}x{len(rows[0])}"
+    table = np.array(rows)
+    if _could_be_links(table):
         raise InputError(
-            f"{path}: the matrix has shape {shape}: it must be m x m (is it an edge list? name it .edgelist)"
+            f"{path}: {len(rows)} rows of {len(rows[0])} numbers look like an edge list, not a matrix: name "
+            f"the file {path.stem}.edgelist to have links read"
         )
-    return np.array(rows)
+    return table
+
+
+def _could_be_links(table: np.ndarray) -> bool:
+    """Whether the lines read as links `u v` or `u v weight` better than as rows of weights.
+
+    They start with two client numbers, and are not square or name a client 2 or more, which no weight is.
+    """
+    count, width = table.shape
+    if width not in (2, 3):
+        return False
+    ends = table[:, :2]
+    if not (np.isfinite(ends).all() and (ends >= 0).all() and (ends == np.floor(ends)).all()):
+        return False
+    return count != width or bool(ends.max() > 1)
 
 
 def _load_edges(path: Path, directed: bool) -> Any:

@@ -50,6 +50,16 @@ class PushSumConstants:
     exact: bool
 
     @property
+    def standing(self) -> str:
+        """ "computed" for a constant or periodic P; else "estimate", from the rounds that were looked at."""
+        return "computed" if self.exact else "estimate"
+
+    def __str__(self) -> str:
+        over = "" if self.window == 1 else f" over windows of {self.window} rounds"
+        how = "computed, for all rounds" if self.exact else f"estimates from {self.rounds} rounds"
+        return f"delta = {self.delta:.6g}, q = {self.q:.6g}, C = {self.C:.6g}{over} ({how})"
+
+    @property
     def C(self) -> float:
         """1/delta: ||z_i^t - xbar^t|| <= C q^t (...) + ... in root mean square, for a window of 1."""
         return 1.0 / self.delta

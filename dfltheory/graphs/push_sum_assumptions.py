@@ -20,7 +20,7 @@ from dfltheory.graphs.definition_1 import (
     misshapen,
 )
 from dfltheory.graphs.matrices import support
-from dfltheory.graphs.sequences import MixingSequence, as_sequence, rounds_of
+from dfltheory.graphs.sequences import MixingSequence, as_sequence, rounds_of, standing
 
 ROUNDS = 100
 """How many rounds of a sequence without a period are looked at."""
@@ -38,7 +38,8 @@ def check_push_sum(
 
     Column stochasticity and self-weights are checked in every round of a period (or in ``rounds`` rounds,
     drawn from ``seed``, where there is none); for B-bounded strong connectivity the smallest window B is
-    found and stands in ``report.details["window"]``. Anything that ``as_sequence`` takes is accepted.
+    found and stands in ``report.details["window"]``; ``details["standing"]`` says whether
+    the outcome is proved for all rounds or seen in a sample. Anything that ``as_sequence`` takes is accepted.
     """
     names = select(laws, PUSH_SUM)
     try:
@@ -63,6 +64,7 @@ def check_push_sum(
             failures["connectivity"] = _not_connected(matrices, start, drawn.exact)
     if not drawn.exact:
         details["rounds looked at"] = len(matrices)
+    details["standing"] = standing(drawn)
     return Report(f"push-sum {_kind(sequence)} (m = {sequence.m})", names, tuple(failures.values()), details)
 
 

@@ -121,6 +121,13 @@ def rounds_of(sequence: MixingSequence, rounds: int, seed: int = 0) -> Rounds:
     return Rounds([sequence.matrix(t, rng, losses) for t in range(period or rounds)], period is not None)
 
 
+def standing(drawn: Rounds) -> str:
+    """What looking at these rounds says of all the others, in words."""
+    if drawn.exact:
+        return "proved for all rounds"
+    return f"sampled: seen in {len(drawn.matrices)} rounds, no proof for others"
+
+
 def as_sequence(topology: Any) -> MixingSequence:
     """Anything that tells how to mix, as a sequence of matrices.
 
@@ -166,4 +173,13 @@ def _from_callable(f: Callable[..., Any]) -> UserSequence:
     return UserSequence(f, as_matrix(first, "the matrix of round 0").shape[0], random)
 
 
-__all__ = ["Constant", "MixingSequence", "Periodic", "Rounds", "UserSequence", "as_sequence", "rounds_of"]
+__all__ = [
+    "Constant",
+    "MixingSequence",
+    "Periodic",
+    "Rounds",
+    "UserSequence",
+    "as_sequence",
+    "rounds_of",
+    "standing",
+]

@@ -20,6 +20,7 @@ from dfltheory.graphs.matrices import (
     line_sums,
     settle,
 )
+from dfltheory.graphs.options import real, whole
 from dfltheory.graphs.sequences import Periodic
 from dfltheory.graphs.spectral import spectral_report
 from dfltheory.graphs.topologies import hops, random_targets
@@ -105,7 +106,7 @@ class RandomNeighbors:
 
     def __post_init__(self) -> None:
         check_clients(self.m)
-        if self.k < 1:
+        if whole("k", self.k) < 1:
             raise InputError(f"k = {self.k} must be at least 1 neighbour")
 
     def matrix(self, t: int, rng: np.random.Generator, losses: np.ndarray | None = None) -> Matrix:
@@ -131,7 +132,7 @@ class ClientSampling:
 
     def __post_init__(self) -> None:
         check_clients(self.m)
-        if not 1 <= self.k <= self.m:
+        if not 1 <= whole("k", self.k) <= self.m:
             raise InputError(f"k = {self.k} must be between 1 and m = {self.m} sampled clients")
 
     def matrix(self, t: int, rng: np.random.Generator, losses: np.ndarray | None = None) -> Matrix:
@@ -160,7 +161,7 @@ class LinkFailures:
     symmetric: bool = field(init=False)
 
     def __post_init__(self) -> None:
-        if not 0 <= self.p < 1:
+        if not 0 <= real("p", self.p) < 1:
             raise InputError(f"p = {self.p} must be a probability below 1")
         weighted = not isinstance(self.base, nx.Graph) or nx.is_weighted(self.base)
         W = sp.csr_array(as_matrix(self.base) if weighted else default_weights(self.base, sparse=True))
@@ -218,7 +219,7 @@ class LossDriven:
 
     def __post_init__(self) -> None:
         check_clients(self.m)
-        if self.k < 1:
+        if whole("k", self.k) < 1:
             raise InputError(f"k = {self.k} must be at least 1 neighbour")
 
     def matrix(self, t: int, rng: np.random.Generator, losses: np.ndarray | None = None) -> Matrix:

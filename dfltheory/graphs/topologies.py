@@ -6,9 +6,8 @@ Every generator takes the number m of clients first and works for m = 1 (one cli
 
 from __future__ import annotations
 
-import inspect
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import networkx as nx
@@ -16,6 +15,7 @@ import numpy as np
 
 from dfltheory.errors import GraphError, InputError, UnknownNameError
 from dfltheory.graphs.matrices import as_matrix, check_clients, support
+from dfltheory.graphs.options import call, generator, real, whole
 
 ATTEMPTS = 1000
 """How often a random graph is redrawn before it is given up as hardly ever connected."""
@@ -114,7 +114,7 @@ def star(m: int) -> nx.Graph:
 def two_cliques(m: int, bridges: int = 1) -> nx.Graph:
     """Two complete halves (0..h-1 and h..m-1, h = m // 2) joined by ``bridges`` disjoint links."""
     m = check_clients(m)
-    half = m // 2
+    half, bridges = m // 2, whole("bridges", bridges)
     if m > 1 and not 1 <= bridges <= half:
         raise InputError(f"bridges = {bridges} must be between 1 and {half}, the size of the smaller clique")
     halves = (range(half), range(half, m))
@@ -135,13 +135,14 @@ def binary_tree(m: int) -> nx.Graph:
 def random_regular(m: int, degree: int = 4, seed: int | None = 0) -> nx.Graph:
     """A random connected graph in which everybody has ``degree`` neighbours (m * degree must be even)."""
     m = check_clients(m)
+    degree = whole("degree", degree)
     if not 0 <= degree < m or (m * degree) % 2:
         raise InputError(f"degree = {degree} must be below m = {m}, with m * degree even")
     if m > 1 and (degree == 0 or (degree == 1 and m > 2)):
         raise GraphError(
             f"a graph of {m} clients with {degree} neighbours each is never connected: take degree >= 2"
         )
-    rng = np.random.default_rng(seed)
+    rng = generator(seed)
     draw = lambda: nx.random_regular_graph(degree, m, seed=int(rng.integers(2**32)))  # noqa: E731
     return _named(
         _until(draw, nx.is_connected, f"random_regular(m={m}, degree={degree})"), m, "random_regular"
@@ -153,9 +154,10 @@ def erdos_renyi(m: int, p: float | None = None, seed: int | None = 0) -> nx.Grap
     m = check_clients(m)
     if p is None:
         p = min(1.0, 2 * math.log(m) / m) if m > 2 else 1.0
+    p = real("p", p)
     if not 0 < p <= 1:
         raise InputError(f"p = {p} must be a probability above 0")
-    rng = np.random.default_rng(seed)
+    rng = generator(seed)
     draw = lambda: nx.fast_gnp_random_graph(m, p, seed=int(rng.integers(2**32)))  # noqa: E731
     return _named(_until(draw, nx.is_connected, f"erdos_renyi(m={m}, p={p:g})"), m, "erdos_renyi")
 
@@ -166,9 +168,10 @@ def random_out_degree(m: int, degree: int = 10, seed: int | None = 0) -> nx.DiGr
     ``degree`` is cut to m - 1 where m is small, as in the papers' "at most 10 neighbours".
     """
     m = check_clients(m)
+    degree = whole("degree", degree)
     if degree < 1:
         raise InputError(f"degree = {degree} must be at least 1")
-    rng = np.random.default_rng(seed)
+    rng = generator(seed)
 
     def draw() -> nx.DiGraph:
         arcs = ((i, j) for i, row in enumerate(random_targets(m, degree, rng)) for j in row)
@@ -214,22 +217,12 @@ TOPOLOGIES: dict[str, Callable[..., nx.Graph]] = {
 """Every static topology by its name."""
 
 
-def topology(name: str, m: int, **options: Any) -> nx.Graph:
+def topology(name: str, m: int, /, **options: Any) -> nx.Graph:
     """The topology called ``name`` (see :data:`TOPOLOGIES`; '-' counts as '_') with m clients."""
     key = name.replace("-", "_")
     if key not in TOPOLOGIES:
         raise UnknownNameError("topology", name, set(TOPOLOGIES))
-    check_options("topology", key, TOPOLOGIES[key], options)
-    return TOPOLOGIES[key](m, **options)
-
-
-def check_options(what: str, name: str, function: Callable[..., Any], options: Mapping[str, Any]) -> None:
-    """Refuse an option that ``function`` does not take (its first argument is not an option), in one line."""
-    known = list(inspect.signature(function).parameters)[1:]
-    foreign = [option for option in options if option not in known]
-    if foreign:
-        takes = f"it takes {', '.join(known)}" if known else "it takes no options"
-        raise InputError(f"{what} {name} does not take {', '.join(foreign)}: {takes}")
+    return call(f"topology {key}", TOPOLOGIES[key], m, options)
 
 
 def from_matrix(W: Any) -> nx.Graph:

@@ -9,6 +9,7 @@ no weights can then bring all clients together.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -19,7 +20,7 @@ import scipy.sparse as sp
 from dfltheory.errors import GraphError, InputError, UnknownNameError
 from dfltheory.graphs.connectivity import components, unreached
 from dfltheory.graphs.matrices import Matrix, adjacency, line_sums, nodes_in_order, settle
-from dfltheory.graphs.topologies import check_options
+from dfltheory.graphs.options import call, real
 
 
 def metropolis(graph: nx.Graph, sparse: bool | None = None) -> Matrix:
@@ -50,8 +51,8 @@ def laplacian(graph: nx.Graph, alpha: float | None = None, sparse: bool | None =
 
         low, high = laplacian_extremes(A)
         alpha = 2 / (low + high) if high > 0 else 0.0
-    elif not alpha > 0:
-        raise InputError(f"alpha = {alpha} must be above 0")
+    elif not 0 < real("alpha", alpha) < math.inf:
+        raise InputError(f"alpha = {alpha} must be finite and above 0")
     return settle(laplacian_weights_of(A, alpha), sparse)
 
 
@@ -195,13 +196,12 @@ WEIGHT_RULES: dict[str, Callable[..., Matrix]] = {
 """The weight rules by name."""
 
 
-def weights(graph: nx.Graph, rule: str, **options: Any) -> Matrix:
+def weights(graph: nx.Graph, rule: str, /, **options: Any) -> Matrix:
     """The matrix that the rule called ``rule`` (see :data:`WEIGHT_RULES`; '-' counts as '_') gives."""
     key = rule.replace("-", "_")
     if key not in WEIGHT_RULES:
         raise UnknownNameError("weight rule", rule, set(WEIGHT_RULES))
-    check_options("weight rule", key, WEIGHT_RULES[key], options)
-    return WEIGHT_RULES[key](graph, **options)
+    return call(f"weight rule {key}", WEIGHT_RULES[key], graph, options)
 
 
 def default_weights(graph: nx.Graph, sparse: bool | None = None) -> Matrix:

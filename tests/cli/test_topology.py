@@ -103,6 +103,9 @@ def test_lists(cli):
         (("ring", "--m", 0), "m = 0 must be at least 1"),
         (("ring", "--weights", "metro"), "did you mean metropolis"),
         (("ring", "--Q", 0), "Q = 0"),
+        (("ring", "--option", "m=4"), "topology ring does not take m: it takes no options"),
+        (("random-out-degree", "--option", "k=3"), "does not take k: it takes degree, seed"),
+        (("erdos-renyi", "--option", "p=a"), "p = 'a' must be a number"),
         (("grid", "--option", "sides=3x3", "--m", 10), "9 clients, not m = 10"),
         (("grid", "--option", "sides=ab", "--m", 10), "two whole numbers"),
         (("directed-ring", "--weights", "metropolis"), "links that work both ways"),
@@ -161,7 +164,11 @@ def test_check_push_sum_and_graphs(cli, tmp_path):
         ("nan.csv", "0.5,nan\n0.5,0.5\n", "entry (0, 1) is nan"),
         ("long.csv", "0.5,0.5,0\n0.5,0.5,0\n", "2x3"),
         ("cut.edgelist", "0 1\n2 3\n", "disconnected"),
-        ("bad.npy", "x", "not a readable npy file"),
+        ("bad.npy", "x", "bad.npy: does not begin as an npy file does"),
+        ("bad.npz", "x", "bad.npz: no npz archive"),
+        ("links.txt", "0 1\n1 2\n", "look like an edge list, not a matrix: name the file links.edgelist"),
+        ("ring.csv", "0,1\n1,2\n2,0\n", "look like an edge list"),
+        ("weighted.txt", "0 1 0.5\n1 2 0.5\n", "look like an edge list"),
     ],
 )
 def test_what_cannot_be_checked_exits_2_with_one_line(cli, tmp_path, name, content, message):
@@ -170,6 +177,7 @@ def test_what_cannot_be_checked_exits_2_with_one_line(cli, tmp_path, name, conte
     assert (status, out) == (2, "")
     assert message in err
     assert err.count("\n") == 1
+    assert "pickle" not in err
     assert cli("check", tmp_path / "missing.npy")[0] == 2
 
 

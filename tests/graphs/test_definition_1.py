@@ -244,7 +244,7 @@ def test_graphs_and_sequences_are_checked():
     report = check(graphs.as_sequence(Ws))
     assert [f.law for f in report.failures] == ["symmetry", "column sums"]
     assert report.failures[1].message.startswith("round 1: column 0 sums to 2.2")
-    assert report.details == {"rounds looked at": 2}
+    assert report.details == {"rounds looked at": 2, "standing": "proved for all rounds"}
     assert check(graphs.RandomMatching(8), laws="doubly stochastic").ok
     assert "null space" in {f.law for f in check(graphs.RandomMatching(8)).failures}
 

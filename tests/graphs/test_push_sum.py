@@ -357,6 +357,9 @@ def test_sampled_sequences_say_how_far_was_looked():
     report = graphs.check_push_sum(graphs.RandomNeighbors(20, 3, directed=True), rounds=10)
     assert report.ok
     assert report.details["rounds looked at"] == 10
+    assert report.details["standing"] == "sampled: seen in 10 rounds, no proof for others"
+    assert "no proof for others" in str(report)
+    assert graphs.check_push_sum([R, I]).details["standing"] == "proved for all rounds"
     report = graphs.check_push_sum(lambda t: np.eye(3), rounds=4)
     assert "in the 4 rounds looked at" in report.failures[0].message
 
@@ -373,3 +376,13 @@ def test_sampled_sequences_say_how_far_was_looked():
 def test_constants_refuse_what_they_do_not_hold_for(P, message):
     with pytest.raises(GraphError, match=message):
         graphs.push_sum_constants(P)
+
+
+def test_constants_of_sampled_rounds_are_called_estimates():
+    sampled = graphs.push_sum_constants(graphs.RandomNeighbors(12, 3, directed=True), rounds=7)
+    assert sampled.standing == "estimate"
+    assert str(sampled).endswith("(estimates from 7 rounds)")
+    held = graphs.push_sum_constants([R, I])
+    assert held.standing == "computed"
+    assert str(held).startswith("delta = 1, q = 0.707107, C = 1 over windows of 2 rounds (computed")
+    assert str(graphs.push_sum_constants(R)) == "delta = 1, q = 0.707107, C = 1 (computed, for all rounds)"

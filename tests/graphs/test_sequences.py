@@ -233,6 +233,9 @@ def test_failed_arcs_go_back_to_the_sender(graph, seed):
         (lambda: graphs.ClientSampling(5, 6), "k = 6"),
         (lambda: graphs.LinkFailures(graphs.ring(4), 1.0), "p = 1.0"),
         (lambda: graphs.LossDriven(5, 0), "k = 0"),
+        (lambda: graphs.RandomNeighbors(5, 2.5), "k = 2.5 must be a whole number"),
+        (lambda: graphs.ClientSampling(5, "a"), "k = 'a' must be a whole number"),
+        (lambda: graphs.LinkFailures(graphs.ring(4), "a"), "p = 'a' must be a number"),
         (lambda: graphs.RandomMatching(0), "m = 0"),
         (lambda: graphs.Periodic(()), "at least one matrix"),
     ],
@@ -310,3 +313,16 @@ def test_losses_are_needed_and_must_be_finite():
     with pytest.raises(InputError, match="shape"):
         sequence.matrix(0, rng_of(0), np.zeros(4))
     np.testing.assert_array_equal(graphs.LossDriven(1).matrix(0, rng_of(0), np.zeros(1)), [[1.0]])
+
+
+def test_the_loss_driven_draw_holds_no_square_array():
+    import tracemalloc
+
+    m = 3000
+    tracemalloc.start()
+    P = graphs.LossDriven(m, 3).matrix(0, rng_of(0), rng_of(1).standard_normal(m))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert sp.issparse(P)
+    assert P.nnz == 4 * m
+    assert peak < 8 * m * m * 0.9

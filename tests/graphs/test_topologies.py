@@ -115,7 +115,23 @@ def test_erdos_renyi_is_redrawn_until_connected():
         (lambda: graphs.random_regular(6, degree=1), "never connected"),
         (lambda: graphs.erdos_renyi(5, p=0.0), "p = 0.0"),
         (lambda: graphs.random_out_degree(5, degree=0), "degree = 0"),
-        (lambda: graphs.topology("ring", 5, sides=(1, 5)), "topology ring does not take sides"),
+        (lambda: graphs.random_out_degree(5, degree="x"), "degree = 'x' must be a whole number"),
+        (lambda: graphs.random_regular(10, degree=2.5), "degree = 2.5 must be a whole number"),
+        (lambda: graphs.two_cliques(10, bridges=1.5), "bridges = 1.5 must be a whole number"),
+        (lambda: graphs.erdos_renyi(5, p="a"), "p = 'a' must be a number"),
+        (lambda: graphs.erdos_renyi(5, seed=-1), "seed = -1 must be at least 0"),
+        (lambda: graphs.erdos_renyi(5, seed="a"), "seed = 'a' must be a whole number"),
+        (lambda: graphs.topology("random-out-degree", 9, k=3), "does not take k: it takes degree, seed$"),
+        (lambda: graphs.topology("ring", 9, m=4), "topology ring does not take m"),
+        (
+            lambda: graphs.weights(graphs.ring(5), "metropolis", alpha=1),
+            "does not take alpha: it takes sparse",
+        ),
+        (lambda: graphs.laplacian(graphs.ring(5), alpha="x"), "alpha = 'x' must be a number"),
+        (
+            lambda: graphs.topology("ring", 5, sides=(1, 5)),
+            "topology ring does not take sides: it takes no options",
+        ),
     ],
 )
 def test_bad_arguments_get_one_line(call, message):
