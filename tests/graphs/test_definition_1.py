@@ -256,3 +256,14 @@ def test_every_law_has_the_theorems_that_it_takes_away():
 
     assert {*GOSSIP_THEOREMS, *PUSH_SUM_THEOREMS} <= set(bounds.keys())
     assert PUSH_SUM_THEOREMS == ("dfedsgpsm.theorem_1", "dfedsgpsm.corollary_1")
+
+
+def test_the_theorems_taken_away_are_those_whose_registry_entry_makes_the_assumption():
+    from dfltheory import bounds
+
+    def assuming(words):
+        results = [k for k in bounds.keys() if ".theorem_" in k or ".corollary_" in k]
+        return {k for k in results if any(words in a for a in bounds.get(k, variant="printed").assumptions)}
+
+    assert assuming("W is symmetric, doubly stochastic and primitive") == set(GOSSIP_THEOREMS)
+    assert assuming("strongly connected") == set(PUSH_SUM_THEOREMS)
