@@ -2,8 +2,8 @@
 
 One change at a time (a number, a sign, an operator, a comparison, ``and`` or ``or``, ``add_`` or ``sub_``,
 ``x`` or ``z``, a statement left out) is made in a copy of the repository, and the tests run there until one
-fails. Survivors are printed with their line: each wants a test, or is equivalent. What only words depend on is
-left alone: messages, annotations. ``--sample 100`` takes a random hundred of all changes.
+fails. Survivors are printed with their line: each wants a test, or is equivalent. What only words depend
+on is left alone: messages, annotations. ``--sample 100`` takes a random hundred of all changes.
 """
 
 from __future__ import annotations
