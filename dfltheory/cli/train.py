@@ -10,6 +10,8 @@ import typer
 from dfltheory.cli.output import assignments, emit
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from dfltheory.training.history import History
 
 SETTINGS = {"allow_extra_args": True, "ignore_unknown_options": False}
@@ -34,7 +36,10 @@ def train(
     seeds: Annotated[int, typer.Option(help="Independent runs, side by side.")] = 1,
     seed: Annotated[int, typer.Option(help="Root of all chance.")] = 0,
     eta: Annotated[float | None, typer.Option("--eta", help="Step size. Default: 0.1.")] = None,
-    k: Annotated[int | None, typer.Option("--K", help="Local steps a round. Default: 5.")] = None,
+    k: Annotated[
+        int | None,
+        typer.Option("--K", help="Local steps a round. Default: 5; on images one epoch, at most 50."),
+    ] = None,
     rho: Annotated[float | None, typer.Option("--rho", help="SAM radius.")] = None,
     q: Annotated[int | None, typer.Option("--Q", help="Gossip steps a round.")] = None,
     alpha: Annotated[float | None, typer.Option("--alpha", help="Momentum.")] = None,
@@ -58,9 +63,11 @@ def train(
     ] = None,
     data_root: Annotated[Path | None, typer.Option(help="Folder of the official image files.")] = None,
     evaluate_every: Annotated[
-        int | None, typer.Option(help="Measure every so many rounds. Default: 20 times.")
+        int | None, typer.Option(help="Measure every so many rounds. Default: 20 times; 5 times on images.")
     ] = None,
-    out: Annotated[Path | None, typer.Option(help="Folder for history, table and configuration.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Folder for history, table, curves and configuration.")
+    ] = None,
     checkpoint: Annotated[
         Path | None, typer.Option(help="File to save the run to as it goes, and to go on from.")
     ] = None,
@@ -94,9 +101,12 @@ def train(
     from dfltheory.training.loop import train as run
 
     problem = tasks.get(task, **asked)
-    method = make_algorithm(algorithm, given)
+    images = isinstance(problem, tasks.Supervised)
+    epoch = min(problem.steps_per_epoch, 50) if images else 5
+    method = make_algorithm(algorithm, given, steps=epoch)
     network = make_network(topology, m, weights) if method.needs_topology else None
-    every = evaluate_every if evaluate_every is not None else max(1, rounds // 20)
+    # a full gradient over all images costs about as much as a round: it is measured less often
+    every = evaluate_every if evaluate_every is not None else max(1, rounds // (5 if images else 20))
     history = run(
         method,
         problem,
@@ -116,7 +126,7 @@ def train(
         raise typer.Exit(1)
 
 
-def make_algorithm(name: str, given: dict[str, Any]) -> Any:
+def make_algorithm(name: str, given: dict[str, Any], steps: int = 5) -> Any:
     """The algorithm with these letters; eta and K have defaults here so that a first command is short."""
     from dataclasses import fields
 
@@ -128,7 +138,7 @@ def make_algorithm(name: str, given: dict[str, Any]) -> Any:
     for letter in given:
         if letter not in known:
             raise UnknownNameError(f"hyperparameter of {cls.__name__}", letter, known)
-    first = {"eta": 0.1, "eta_u": 0.1, "eta_v": 0.1, "K": 5, "K_u": 5, "K_v": 1, "lam": 0.1}
+    first = {"eta": 0.1, "eta_u": 0.1, "eta_v": 0.1, "K": steps, "K_u": steps, "K_v": 1, "lam": 0.1}
     return cls(**({name: value for name, value in first.items() if name in known} | given))
 
 
@@ -161,13 +171,30 @@ def describe(history: History, task: str, topology: str | None) -> dict[str, Any
 
 
 def save(history: History, document: dict[str, Any], out: Path) -> None:
-    """history.safetensors, history.parquet (tidy) and run.json, each atomically."""
+    """history.safetensors, history.parquet (tidy), curves (PNG, PDF) and run.json, each atomically."""
+    from dfltheory.analysis import plots
     from dfltheory.files import replacing, write_json
 
+    plots.save(curves(history), out, "curves")
     history.save(out / "history.safetensors")
     with replacing(out / "history.parquet") as temporary:
         history.to_frame().to_parquet(temporary, index=False)
     write_json(out / "run.json", document)
+
+
+def curves(history: History) -> Figure:
+    """What was measured over the rounds, a panel for each measure that has sense."""
+    from matplotlib.figure import Figure
+
+    from dfltheory.analysis.figures import comparison
+
+    shown = [name for name in ("accuracy", "client_accuracy") if name in history.measures()]
+    shown += ["loss", "grad_norm_sq", "consensus"]
+    figure = Figure(figsize=(3.4 * len(shown), 3.0), layout="constrained")
+    for ax, name in zip(figure.subplots(1, len(shown)), shown):
+        comparison({"run": history}, name, ax, legend=False)
+    figure.suptitle(f"{type(history.algorithm).__name__} on {history.task}, {history.m} clients", fontsize=10)
+    return figure
 
 
 def print_history(history: History, document: dict[str, Any]) -> None:

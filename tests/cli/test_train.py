@@ -47,6 +47,62 @@ def test_the_table_is_for_people(capsys):
         assert word in out
 
 
+def test_on_images_the_default_is_an_epoch_of_at_most_50_steps_measured_five_times(capsys, tmp_path):
+    """digits: 1437 training images over 4 clients, 20 a minibatch, make 18 steps; over 1 client 72, cut to 50."""
+    for m, steps in ((4, 18), (1, 50)):
+        words = [
+            "train",
+            "--task",
+            "digits",
+            "--m",
+            str(m),
+            "--algorithm",
+            "fedavg",
+            "--rounds",
+            "10",
+            "--json",
+        ]
+        assert run([*words, "--out", str(tmp_path)]) == 0
+        document = json.loads(capsys.readouterr().out)
+        assert document["algorithm"]["K"] == steps
+        assert document["rounds_measured"] == [0, 2, 4, 6, 8, 10]
+    assert (tmp_path / "curves.png").stat().st_size > 10_000
+    assert (tmp_path / "curves.pdf").read_bytes().startswith(b"%PDF")
+
+
+def accuracy_of(capsys, *arguments):
+    assert run(["train", *arguments, "--json"]) == 0
+    return json.loads(capsys.readouterr().out)["measures"]["accuracy"]
+
+
+@pytest.mark.data
+@pytest.mark.slow
+def test_mnist_with_100_clients_learns(capsys, data_root):
+    """Chance is 0.1; 12,000 of the images, 100 clients on a ring, 6 steps a round."""
+    options = ["--task", "mnist", "--model", "mnist_2nn", "--m", "100", "--task-option", "examples=12000"]
+    accuracy = accuracy_of(capsys, *options, "--rounds", "10", "--data-root", str(data_root))
+    assert accuracy[0] < 0.2
+    assert accuracy[-1] > 0.75
+
+
+@pytest.mark.data
+@pytest.mark.slow
+def test_cifar10_learns(capsys, data_root):
+    """Chance is 0.1; the papers' network on 5,000 of the images, 10 clients on a ring, 25 steps a round."""
+    options = [
+        "--task",
+        "cifar10",
+        "--model",
+        "cifar_cnn",
+        "--task-option",
+        "examples=5000",
+        "test_examples=1000",
+    ]
+    accuracy = accuracy_of(capsys, *options, "--rounds", "8", "--data-root", str(data_root))
+    assert accuracy[0] < 0.2
+    assert accuracy[-1] > 0.25
+
+
 def test_several_values_after_one_set(capsys):
     status, out = said(capsys, "--json", "--set", "rho=0.2", "decay=0.5")
     assert status == 0

@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 import torch
+
+import dfltheory as dfl
 from torch import nn
 from torch.nn import functional
 
@@ -92,16 +94,24 @@ def test_every_strategy_gives_every_clients_gradient(case, strategy):
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_measures_at_one_point_are_means_over_clients(case, monkeypatch):
+def test_measures_at_one_point_are_means_over_clients(case):
     task = build(case, weight_decay=0.1)
     x = torch.randn(3, task.d, dtype=torch.float64)
     everywhere = x.unsqueeze(1).expand(-1, 4, -1)
     loss, gradient = task.loss(everywhere).mean(-1), task.gradient(everywhere).mean(-2)
     for piece in (2000, 4, 11):  # pieces within clients, and over several of them
-        monkeypatch.setattr("dfltheory.tasks.supervised._PIECE", piece)
+        vars(task)["_piece"] = piece
         torch.testing.assert_close(task.global_loss(x), loss)
         torch.testing.assert_close(task.global_gradient(x), gradient)
         torch.testing.assert_close(task.gradient(everywhere).mean(-2), gradient)
+
+
+def test_a_piece_is_counted_in_bytes():
+    """About 100 colour images of CIFAR in float32: 3 * 32 * 32 * 4 bytes each."""
+    X, y = torch.zeros(1, 3, 32, 32), torch.zeros(1, dtype=torch.long)
+    flat = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(3072, 2))
+    assert dfl.tasks.Supervised(flat, [(X, y)])._piece == 1_250_000 // 12288 == 101
+    assert dfl.tasks.Supervised(flat, [(X, y)], dtype=torch.float64)._piece == 50
 
 
 def test_strategies_give_one_trajectory():
