@@ -3,11 +3,10 @@
 import numpy as np
 import pytest
 import torch
-
-import dfltheory as dfl
 from torch import nn
 from torch.nn import functional
 
+import dfltheory as dfl
 import dfltheory.algorithms as alg
 from dfltheory.errors import DFLTheoryError
 from dfltheory.tasks.batching import choose, dense_layers
