@@ -48,7 +48,7 @@ def test_the_table_is_for_people(capsys):
 
 
 def test_on_images_the_default_is_an_epoch_of_at_most_50_steps_measured_five_times(capsys, tmp_path):
-    """1437 training images of digits over 4 clients, 20 a minibatch, make 18 steps; over 1 client 72, cut to 50."""
+    """digits: 1437 training images over 4 clients, 20 a minibatch, make 18 steps; over one, 72, cut to 50."""
     for m, steps in ((4, 18), (1, 50)):
         words = [
             "train",
