@@ -9,6 +9,7 @@ import sympy as sp
 
 from dfltheory.bounds import registry
 from dfltheory.bounds.checks.finding import Finding, found, numbers
+from dfltheory.bounds.checks.simpler import agree_without
 from dfltheory.bounds.rates import covered, leading
 from dfltheory.bounds.regions import admissible, at, conditions_of
 from dfltheory.bounds.theorem import Theorem
@@ -83,6 +84,7 @@ def compare_values(printed: Theorem, derived: Theorem) -> Iterator[Finding]:
     if np.max(np.abs(less)) < _TOLERANCE:
         return
     i = int(np.argmax(less))
+    same = agree_without(printed, derived, points)
     wrong = [text for name in printed.parts if (text := _term(printed, derived, name, points))]
     if less[i] > _TOLERANCE:
         yield found(
@@ -96,7 +98,8 @@ def compare_values(printed: Theorem, derived: Theorem) -> Iterator[Finding]:
                 else "it claims less than is derived"
             )
             + f": {mine[i]:.6g} against {theirs[i]:.6g} at {numbers(at(points, i))}"
-            + (f"; {'; '.join(wrong)}" if wrong else ""),
+            + (f"; {'; '.join(wrong)}" if wrong else "")
+            + (f"; they agree at {' and at '.join(same)}" if same else ""),
             f"take the {derived.variant} form" if derived.variant.startswith("appendix") else None,
             point=at(points, i),
             printed=float(mine[i]),

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from dfltheory.bounds.checks.finding import Finding, found, numbers
+from dfltheory.bounds.checks.simpler import check_simpler
+from dfltheory.bounds.checks.special import ends_of_ranges, sam_fixed_point, simplest_case
 from dfltheory.bounds.rates import leading
 from dfltheory.bounds.regions import at, points_of
 from dfltheory.bounds.symbols import GLOSSARY
@@ -17,6 +19,10 @@ CAUSES: dict[str, tuple[dict[str, float], str]] = {
     "sharpness": ({"rho": 0.0, "rho0": 0.0}, "without SAM (rho = 0)"),
     "consensus": ({"lam": 0.0, "q": 0.0}, "under exact averaging (lam = 0, q = 0)"),
     "drift": ({"K": 1.0, "K_u": 1.0, "rho": 0.0, "rho0": 0.0}, "with one local step"),
+    "noise": (
+        {"sigma_l": 0.0, "sigma_u": 0.0, "sigma_v": 0.0, "rho": 0.0, "rho0": 0.0},
+        "without noise (sigma = 0)",
+    ),
     "optimization": ({"f0_gap": 0.0}, "at an optimal start"),
     "initialization": ({"x0_sq": 0.0, "x0_spread": 0.0}, "from a common start at 0"),
 }
@@ -26,7 +32,9 @@ then it is loose in a way that its name denies."""
 
 
 def check_limits(theorem: Theorem) -> Iterator[Finding]:
-    """Terms at the values where their cause is absent; Q -> infinity; no noise; the schedule for large T."""
+    """Terms at the values where their cause is absent; the ends of every range; the simplest case; SAM's own
+    fixed point; simpler algorithms; Q -> infinity; the schedule for large T."""
+    yield from check_simpler(theorem)
     if theorem.kind not in ("theorem", "corollary"):
         return
     try:
@@ -34,8 +42,12 @@ def check_limits(theorem: Theorem) -> Iterator[Finding]:
     except InputError:
         return
     yield from _causes(theorem, points)
+    yield from ends_of_ranges(theorem, points)
     yield from _many_gossip_steps(theorem, points)
-    if not theorem.order and theorem.kind == "theorem" and theorem.schedule:
+    if theorem.kind == "theorem" and not theorem.order:
+        yield from simplest_case(theorem, points)
+        yield from sam_fixed_point(theorem, points)
+    if theorem.schedule:
         yield from _vanishes(theorem)
 
 

@@ -1,0 +1,150 @@
+"""The bound of the simpler algorithm: with a mechanism at its neutral value, a statement must cover what the
+same paper says, under the same assumptions, of the algorithm without it.
+
+Which statement speaks of the simpler algorithm is read from the registry: a mechanism (SAM's radius, several
+gossip steps, momentum) is absent from a statement that has no such quantity, or that sets it to its neutral
+value in its schedule or by a condition.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+import sympy as sp
+
+from dfltheory.bounds import registry
+from dfltheory.bounds.checks.finding import Finding, found
+from dfltheory.bounds.rates import covered, leading
+from dfltheory.bounds.regions import Points, admissible, conditions_of
+from dfltheory.bounds.symbols import GLOSSARY, NEUTRAL
+from dfltheory.bounds.theorem import Theorem
+
+MECHANISMS: dict[str, tuple[tuple[str, ...], str]] = {
+    "rho": (("rho", "rho0"), "SAM"),
+    "Q": (("Q",), "several gossip steps"),
+    "alpha": (("alpha",), "momentum"),
+}
+"""Mechanism -> the quantities that carry it, and its name."""
+_POINTS = 400
+_TOLERANCE = 1e-9
+
+
+def mechanisms(theorem: Theorem) -> frozenset[str]:
+    """The mechanisms that an algorithm may use under this statement."""
+    return frozenset(name for name in MECHANISMS if _uses(theorem, name))
+
+
+def _uses(theorem: Theorem, name: str) -> bool:
+    symbol, neutral = GLOSSARY[name].symbol, int(NEUTRAL[name])
+    pinned = any(c.left == symbol and c.right == neutral for c in theorem.conditions)
+    if pinned or theorem.schedule.get(name) == neutral:
+        return False
+    return name in theorem.schedule or any(n in theorem.needs for n in MECHANISMS[name][0])
+
+
+def check_simpler(theorem: Theorem, others: Iterable[Theorem] | None = None) -> Iterator[Finding]:
+    """``theorem`` without its mechanisms against the statements about algorithms that lack them."""
+    mine = mechanisms(theorem)
+    paper = theorem.key.split(".")[0]
+    if not mine or theorem.kind not in ("theorem", "corollary", "rate"):
+        return
+    for other in registry.statements(paper) if others is None else others:
+        absent = mine - mechanisms(other)
+        if absent and mechanisms(other) < mine and _comparable(theorem, other, absent):
+            yield from (_orders if theorem.order else _values)(theorem, other, sorted(absent))
+
+
+def _comparable(one: Theorem, other: Theorem, absent: frozenset[str]) -> bool:
+    """The same kind of claim on the same quantity under the same assumptions and schedule, drawn from a
+    theorem (not quoted)."""
+    own = [
+        (
+            *(t.kind, t.order, t.lhs.measure, t.lhs.aggregate, t.assumptions, t.variant.split("_")[0]),
+            {n: e for n, e in t.schedule.items() if n not in absent},
+        )
+        for t in (one, other)
+    ]
+    drawn = one.kind == "theorem" or (one.of is not None and other.of is not None)
+    return own[0] == own[1] and drawn
+
+
+def _words(absent: list[str]) -> tuple[str, str]:
+    where = ", ".join(f"{n} = {NEUTRAL[n]:g}" for n in absent)
+    return f"at {where}", f"without {' and '.join(MECHANISMS[n][1] for n in absent)}"
+
+
+def _orders(theorem: Theorem, other: Theorem, absent: list[str]) -> Iterator[Finding]:
+    """Monomials that the simpler algorithm's rate has and this one lacks, and the other way round."""
+    place, words = _words(absent)
+    gone = {GLOSSARY[n].symbol: NEUTRAL[n] for name in absent for n in MECHANISMS[name][0]}
+    schedule = {n: e.subs(gone) for n, e in theorem.schedule.items() if n not in gone}
+    schedule |= {n: sp.Integer(int(NEUTRAL[n])) for n in absent}
+    mine, theirs = leading(theorem, 3, schedule, ()), leading(other, 3, None, ())
+    lost = [str(mono) for mono in theirs if not covered(mono, mine)]
+    extra = [str(mono) for mono in mine if not covered(mono, theirs)]
+    if lost:
+        yield found(
+            "limits",
+            "warning",
+            theorem,
+            place,
+            f"{words} the algorithm is that of {other}, which has terms that nothing here covers: "
+            f"{'; '.join(lost)}",
+            f"add {'; '.join(lost)}",
+            lost=lost,
+        )
+    if extra and not lost:
+        yield found(
+            "limits",
+            "note",
+            theorem,
+            place,
+            f"{words} it keeps {'; '.join(extra)}, which {other} does not have",
+        )
+    if not lost and not extra:
+        yield found("limits", "note", theorem, place, f"{words} it is the order of {other}")
+
+
+def _values(theorem: Theorem, other: Theorem, absent: list[str]) -> Iterator[Finding]:
+    """The two bounds at random points at which both apply, the mechanisms being neutral."""
+    place, words = _words(absent)
+    gone = {n: float(NEUTRAL[n]) for name in absent for n in MECHANISMS[name][0]}
+    points = admissible(
+        {*theorem.needs, *other.needs},
+        (*conditions_of(theorem), *conditions_of(other)),
+        _POINTS,
+        np.random.default_rng(0),
+    )
+    size = len(next(iter(points.values()), ()))
+    if not size:
+        return
+    points = {n: np.full(size, gone[n]) if n in gone else v for n, v in points.items()}
+    mine, theirs = (np.broadcast_to(t.evaluate(where="ignore", **points), size) for t in (theorem, other))
+    with np.errstate(all="ignore"):
+        ratio = (mine / theirs)[np.isfinite(mine / theirs)]
+    if not len(ratio):
+        return
+    low, high = float(ratio.min()), float(ratio.max())
+    if low < 1 - _TOLERANCE:
+        severity, says = "warning", f"it claims less than {other}: {low:.4g} to {high:.4g} times that bound"
+    elif high > 1 + _TOLERANCE:
+        severity, says = "note", f"it is {low:.4g} to {high:.4g} times the bound of {other}"
+    else:
+        severity, says = "note", f"it is the bound of {other}"
+    yield found("limits", severity, theorem, place, f"{words} {says}", low=low, high=high)
+
+
+def agree_without(one: Theorem, other: Theorem, points: Points) -> list[str]:
+    """The mechanisms at whose neutral value two statements agree: what differs then belongs to them."""
+    found = []
+    for name, (carriers, _) in MECHANISMS.items():
+        if name in points:
+            gone = {n: np.full_like(points[n], NEUTRAL[n]) for n in carriers if n in points}
+            mine, theirs = (t.evaluate(where="ignore", **{**points, **gone}) for t in (one, other))
+            if np.allclose(mine, theirs, rtol=_TOLERANCE, atol=0):
+                found.append(f"{name} = {NEUTRAL[name]:g}")
+    return found
+
+
+__all__ = ["MECHANISMS", "agree_without", "check_simpler", "mechanisms"]

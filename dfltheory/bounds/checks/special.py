@@ -1,0 +1,141 @@
+"""Special cases whose truth is known: ends of ranges, plain gradient descent, SAM's fixed point."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+
+from dfltheory.bounds.checks.finding import Finding, found, numbers
+from dfltheory.bounds.regions import Points, at
+from dfltheory.bounds.symbols import GRADIENT_SQ
+from dfltheory.bounds.theorem import Theorem
+
+ENDS: dict[str, float] = {
+    **dict.fromkeys(("m", "K", "K_u", "K_v", "Q", "delta"), 1.0),
+    **dict.fromkeys(("alpha", "rho", "rho0", "lam", "q", "chi", "L_vu"), 0.0),
+    **dict.fromkeys(("sigma_l", "sigma_g", "sigma_u", "sigma_v", "beta", "delta_u", "B", "S2"), 0.0),
+    **dict.fromkeys(("f0_gap", "x0_sq", "x0_spread"), 0.0),
+}
+"""Quantity -> the end of its range at which what it stands for is absent: one client, no momentum, no
+noise, ..."""
+_WITHOUT = tuple(n for n in ENDS if n not in ("B", "S2", "Q"))
+_EQUAL = {"lam_admm": "eta"}
+"""Where the dual variables are absent as well: after one step with eta = lam_admm they are the gradients."""
+_FOREVER = 1e15
+
+
+def _at(points: Points, values: Mapping[str, object]) -> Points:
+    size = len(next(iter(points.values())))
+    moved = {n: np.broadcast_to(np.asarray(v, dtype=float), size) for n, v in values.items() if n in points}
+    return {**points, **moved}
+
+
+def ends_of_ranges(theorem: Theorem, points: Points) -> Iterator[Finding]:
+    """m = 1, K = 1, alpha -> 0, rho -> 0, sigma -> 0, lam -> 0, ...: the bound must be a number there, and
+    the limit of its values nearby."""
+    usual = np.isfinite(np.broadcast_to(theorem.evaluate(where="ignore", **points), len(points["T"])))
+    for name, end in ENDS.items():
+        if name not in points:
+            continue
+        there = _at(points, {name: end})
+        value = np.broadcast_to(theorem.evaluate(where="ignore", **there), len(points[name]))
+        bad = usual & ~np.isfinite(value)
+        if end == 0 and not bad.any():
+            bad = usual & _jumps(theorem, points, name, value)
+        if bad.any():
+            i = int(np.argmax(bad))
+            yield found(
+                "limits",
+                "error",
+                theorem,
+                name,
+                f"at {name} = {end:g} the bound is {value[i]:.4g}, not the limit of its values nearby",
+                point=at(there, i),
+            )
+
+
+def _jumps(theorem: Theorem, points: Points, name: str, value: np.ndarray) -> np.ndarray:
+    """Where the bound does not approach ``value`` as the quantity goes to 0: the gap neither is small nor
+    shrinks."""
+    unit = np.where(points[name] > 0, points[name], 1.0)
+    gaps = []
+    for near in (1e-12, 1e-24):
+        after = theorem.evaluate(where="ignore", **_at(points, {name: unit * near}))
+        with np.errstate(all="ignore"):
+            gaps.append(np.abs(after - value))
+    return (gaps[1] > gaps[0] / 2) & (gaps[1] > 1e-6 * np.abs(value))
+
+
+def simplest_case(theorem: Theorem, points: Points) -> Iterator[Finding]:
+    """One client, exact gradients, one local step, no SAM, no momentum: gradient descent, whose gradients
+    vanish for T -> infinity. What a bound keeps there is loose."""
+    equal = {n: points[o] for n, o in _EQUAL.items() if n in points}
+    there = _at(points, {**{n: ENDS[n] for n in _WITHOUT}, **equal, "T": _FOREVER})
+    size = len(points["T"])
+    terms = {n: np.broadcast_to(v, size) for n, v in theorem.evaluate_terms(where="ignore", **there).items()}
+    floor = np.sum(list(terms.values()), axis=0)
+    if not (floor > 0).any():
+        return
+    i = int(np.argmax(floor))
+    kept = [n for n, v in terms.items() if v[i] > 0]
+    yield found(
+        "limits",
+        "warning",
+        theorem,
+        "simplest case",
+        f"with one client (m = 1, lam = q = 0), one local step, sigma = 0, rho = alpha = 0"
+        f"{', lam_admm = eta' if equal else ''} and T -> infinity the method is gradient descent, whose "
+        f"gradients vanish, but the bound stays at "
+        f"{floor[i]:.4g}: {', '.join(kept)} at {numbers(_free(there, i))}",
+        point=at(there, i),
+        terms={n: float(terms[n][i]) for n in kept},
+    )
+
+
+def _free(points: Points, index: int) -> dict[str, float]:
+    return {n: v for n, v in at(points, index).items() if n not in _WITHOUT and n != "T"}
+
+
+def sam_fixed_point(theorem: Theorem, points: Points) -> Iterator[Finding]:
+    """A loss on which every SAM method stands still: ``f'(x) = L max(rho - |x|, 0)`` for every client.
+
+    At x = 0 the gradient is L rho and the perturbed one is f'(rho) = 0, so that no step moves: the left side
+    stays (L rho)^2, for every number of clients, graph, step size, momentum or penalty. Its constants are
+    sigma = 0, no heterogeneity, B = L rho, S2 = 0, f(0) - inf f = L rho^2/2.
+    """
+    if "rho" not in points:
+        return
+    block = "L_u" if "L_u" in points else "L"
+    L, rho = points[block], np.where(points["rho"] > 0, points["rho"], 1.0)
+    if theorem.lhs.unit == GRADIENT_SQ and theorem.lhs.measure.startswith("grad_norm_sq"):
+        true, words = (L * rho) ** 2, "(L rho)^2"
+    elif theorem.lhs.measure in ("two_block", "two_block_next"):
+        true, words = L * rho**2, "L_u rho^2"
+    else:
+        return
+    still = [n for n in _WITHOUT if ENDS[n] == 0 and n not in ("alpha", "lam", "q", "rho", "rho0")]
+    there = _at(
+        points,
+        {**dict.fromkeys(still, 0.0), "rho": rho, "B": L * rho, "S2": 0.0, "f0_gap": L * rho**2 / 2,
+         "T": _FOREVER},
+    )  # fmt: skip
+    bound = np.broadcast_to(theorem.evaluate(where="nan", **there), true.shape)
+    ratio = np.where(np.isfinite(bound), bound / true, np.inf)
+    i = int(np.argmin(ratio))
+    if ratio[i] < 1 - 1e-9:
+        yield found(
+            "limits",
+            "error",
+            theorem,
+            "rho",
+            f"where f'(x) = {block} max(rho - |x|, 0) at every client, SAM stays at 0 for ever and the left "
+            f"side at {words} = {true[i]:.6g}, but for T -> infinity the bound is {bound[i]:.6g} at "
+            f"{numbers(at(there, i))}",
+            f"no bound on a SAM method can be below {words}",
+            point=at(there, i),
+            ratio=float(ratio[i]),
+        )
+
+
+__all__ = ["ENDS", "ends_of_ranges", "sam_fixed_point", "simplest_case"]

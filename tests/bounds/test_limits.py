@@ -1,0 +1,209 @@
+"""Limits and special cases: each law on a planted error, which it must find, and on a right statement."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import sympy as sp
+
+from dfltheory import bounds
+from dfltheory.bounds import symbols as s
+from dfltheory.bounds.checks.agreement import compare_values
+from dfltheory.bounds.checks.limits import check_limits
+from dfltheory.bounds.checks.simpler import check_simpler, mechanisms
+from dfltheory.bounds.checks.special import ends_of_ranges, sam_fixed_point, simplest_case
+from dfltheory.bounds.regions import points_of
+from dfltheory.bounds.theorem import Condition
+
+GOOD = bounds.get("dfedsam.theorem_4_5", "corrected")
+POINTS = points_of(GOOD, 300)
+MOMENTUM = bounds.get("dfedsgpsm.theorem_1", "corrected")
+
+
+def planted(theorem=GOOD, **parts):
+    return replace(theorem, parts={**theorem.parts, **parts})
+
+
+# -- ends of ranges ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("term", "name"),
+    [
+        (s.eta * s.L * s.sigma_l**2 / (s.m - 1), "m"),
+        (s.f0_gap / (s.eta * (s.K - 1) * s.T), "K"),
+        (s.L**2 * s.rho**3 / sp.sin(s.rho) ** 2 * s.rho, "rho"),
+        (s.eta * s.L * s.sigma_g**4 / s.sigma_l**2, "sigma_l"),
+        (s.eta * s.L * s.sigma_l**2 / s.lam, "lam"),
+        (s.eta * s.L * s.sigma_l**2 * sp.sign(s.sigma_g), "sigma_g"),
+    ],
+)
+def test_a_bound_must_be_a_number_and_a_limit_at_the_ends(term, name):
+    assert list(ends_of_ranges(GOOD, POINTS)) == []
+    found = list(ends_of_ranges(planted(more=term), POINTS))
+    assert [(f.severity, f.place) for f in found] == [("error", name)]
+
+
+def test_momentum_going_to_zero():
+    points = points_of(MOMENTUM, 200)
+    assert list(ends_of_ranges(MOMENTUM, points)) == []
+    odd = planted(MOMENTUM, noise=s.eta * s.L * s.sigma_l**2 / s.alpha)
+    assert [f.place for f in ends_of_ranges(odd, points)] == ["alpha"]
+
+
+# -- gradient descent --------------------------------------------------------------------------------
+
+
+def test_the_simplest_case_is_gradient_descent():
+    assert list(simplest_case(GOOD, POINTS)) == []
+    floor = planted(drift=(s.eta * s.K * s.L) ** 2 * s.L * s.f0_gap + s.eta**2 * s.L**2 * s.T * s.L**2)
+    (finding,) = simplest_case(floor, POINTS)
+    assert finding.severity == "warning"
+    assert list(finding.evidence["terms"]) == ["drift"]
+    point = finding.evidence["point"]
+    assert {point[n] for n in ("m", "K")} == {1.0}
+    assert {point[n] for n in ("lam", "rho", "sigma_l", "sigma_g", "f0_gap")} == {0.0}
+
+
+def test_dual_variables_are_absent_after_one_step_of_equal_size():
+    theorem = bounds.get("dfedadmm.theorem_1", "corrected")
+    assert list(simplest_case(theorem, points_of(theorem, 200))) == []
+    loose = bounds.get("dfedadmm.theorem_1", "corrected_b1_prime")
+    assert [f.severity for f in simplest_case(loose, points_of(loose, 200))] == ["warning"]
+
+
+# -- SAM ---------------------------------------------------------------------------------------------
+
+
+def test_no_bound_on_a_sam_method_is_below_its_fixed_point():
+    assert list(sam_fixed_point(GOOD, POINTS)) == []
+    tight = planted(sharpness=s.L**2 * s.rho**2)
+    assert list(sam_fixed_point(tight, POINTS)) == []
+    (finding,) = sam_fixed_point(planted(sharpness=s.L**2 * s.rho**2 * sp.Rational(98, 100)), POINTS)
+    assert finding.severity == "error"
+    assert finding.evidence["ratio"] >= 0.98 - 1e-9
+
+
+def test_the_fixed_point_is_one_of_the_training_core():
+    """The loss that the check speaks of, run literally: SAM does not move, the gradient stays L rho."""
+    L, rho, eta, x = 2.0, 0.3, 0.05, 0.0
+    for _ in range(50):
+        slope = L * max(rho - abs(x), 0.0)
+        moved = x + rho * np.sign(slope)
+        x -= eta * L * max(rho - abs(moved), 0.0)
+    assert x == 0.0
+    height = np.trapezoid(L * np.maximum(rho - np.abs(np.linspace(-1, 0, 100001)), 0), dx=1e-5)
+    assert height == pytest.approx(L * rho**2 / 2, rel=1e-4)
+
+
+@pytest.mark.parametrize("variant", ["corrected", "corrected_same_round"])
+def test_the_fixed_point_of_two_blocks(variant):
+    theorem = bounds.get("dfedmdc.theorem_2", variant)
+    points = points_of(theorem, 200)
+    assert list(sam_fixed_point(theorem, points)) == []
+    assert [f.severity for f in sam_fixed_point(planted(theorem, sharpness=sp.S.Zero), points)] == ["error"]
+
+
+# -- noise and T -> infinity ---------------------------------------------------------------------------
+
+
+def test_noise_without_noise():
+    stuck = planted(noise=GOOD.parts["noise"] + s.eta * s.L * s.sigma_g**2)
+    assert [f.place for f in check_limits(stuck) if "without noise" in f.message] == ["term noise"]
+    assert not any("without noise" in f.message for f in check_limits(GOOD))
+
+
+def test_corollaries_must_vanish_for_large_t():
+    claim = bounds.get("dfedsam.corollary_4_6")
+    assert not any(f.place == "schedule" for f in check_limits(claim))
+    floor = replace(claim, parts={**claim.parts, "drift": s.K * s.beta**2})
+    assert [f.severity for f in check_limits(floor) if f.place == "schedule"] == ["error"]
+
+
+# -- the simpler algorithm -----------------------------------------------------------------------------
+
+
+def test_mechanisms_are_read_from_quantities_schedules_and_conditions():
+    assert mechanisms(GOOD) == {"rho", "Q"}
+    assert mechanisms(bounds.get("dfedsam.theorem_4_5", "appendix_q1")) == {"rho"}
+    assert mechanisms(bounds.get("dfedadmm.corollary_1", "printed")) == {"rho"}
+    assert mechanisms(bounds.get("dfedadmm.corollary_1", "printed_admm")) == frozenset()
+    assert mechanisms(MOMENTUM) == {"rho", "alpha"}
+
+
+def without_sam(theorem=GOOD):
+    """The same statement on the algorithm with rho = 0, as a paper would state it beside."""
+    parts = {n: p.xreplace({s.rho: sp.S.Zero}) for n, p in theorem.parts.items() if n != "sharpness"}
+    definitions = tuple(replace(d, expr=d.expr.xreplace({s.rho: sp.S.Zero})) for d in theorem.definitions)
+    return replace(theorem, key="dfedsam.theorem_plain", parts=parts, definitions=definitions,
+                   schedule={"eta": theorem.schedule["eta"]})  # fmt: skip
+
+
+def test_a_bound_without_its_mechanism_is_that_of_the_simpler_algorithm():
+    plain = without_sam()
+    (finding,) = check_simpler(GOOD, [plain])
+    assert (finding.severity, finding.place) == ("note", "at rho = 0")
+    assert "it is the bound of dfedsam.theorem_plain" in finding.message
+    less = planted(noise=GOOD.parts["noise"] / 2)
+    (finding,) = check_simpler(less, [plain])
+    assert finding.severity == "warning"
+    assert 0.5 <= finding.evidence["low"] < finding.evidence["high"] <= 1
+    more = planted(noise=3 * GOOD.parts["noise"])
+    (finding,) = check_simpler(more, [plain])
+    assert finding.severity == "note"
+    assert 1 < finding.evidence["high"] <= 3
+
+
+def test_statements_that_are_not_comparable_are_not_compared():
+    plain = without_sam()
+    for other in (
+        replace(plain, assumptions=(*plain.assumptions, "bounded gradients")),
+        replace(plain, lhs=replace(plain.lhs, measure="grad_norm_sq_w")),
+        replace(plain, schedule={"eta": 1 / (s.L * s.K * sp.sqrt(s.T))}),
+        replace(plain, variant="printed"),
+        GOOD,
+    ):
+        assert list(check_simpler(GOOD, [other])) == []
+    assert list(check_simpler(plain, [GOOD])) == []
+
+
+def test_one_gossip_step_by_a_condition():
+    pinned = replace(GOOD, key="dfedsam.theorem_q1",
+                     conditions=(*GOOD.conditions, Condition("Q = 1", s.Q, sp.Integer(1))))  # fmt: skip
+    (finding,) = check_simpler(GOOD, [pinned])
+    assert "without several gossip steps it is the bound" in finding.message
+
+
+def test_orders_of_the_simpler_algorithm():
+    claim = bounds.get("dfedsam.corollary_4_8")
+    simple = bounds.get("dfedsam.corollary_4_6")
+    (finding,) = check_simpler(claim, [simple])
+    assert "it is the order of dfedsam.corollary_4_6" in finding.message
+    lost = replace(claim, parts={n: p for n, p in claim.parts.items() if n != "drift"})
+    (finding,) = check_simpler(lost, [simple])
+    assert finding.severity == "warning"
+    assert set(finding.evidence["lost"]) == {"K beta^2 / (T)", "K sigma_l^2 / (T)"}
+    more = replace(claim, parts={**claim.parts, "more": s.sigma_l / s.T ** sp.Rational(1, 4)})
+    (finding,) = check_simpler(more, [simple])
+    assert finding.severity == "note"
+    assert "it keeps sigma_l / (T^(1/4))" in finding.message
+
+
+def test_the_theorem_with_sam_at_rho_zero_against_the_one_without():
+    for variant in ("corrected", "corrected_weighted", "corrected_same_round"):
+        (finding,) = check_simpler(bounds.get("dfedmdc.theorem_2", variant))
+        assert finding.message == f"without SAM it is the bound of dfedmdc.theorem_1 ({variant})"
+    (finding,) = check_simpler(bounds.get("dfedmdc.theorem_2", "printed"))
+    assert finding.severity == "warning"
+    assert "sigma_v^2 / (L_v T^(1/2))" in finding.evidence["lost"]
+
+
+def test_variants_that_differ_by_their_momentum_alone():
+    printed, derived = (bounds.get("dfedsgpsm.theorem_1", v) for v in ("printed", "appendix"))
+    (finding,) = compare_values(printed, derived)
+    assert "they agree at alpha = 0" in finding.message
+    other = planted(derived, noise=derived.parts["noise"] * 2)
+    (finding,) = compare_values(printed, other)
+    assert "they agree" not in finding.message
