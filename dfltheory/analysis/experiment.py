@@ -122,7 +122,7 @@ def scheduled_cases(
     theorem = bounds.get(key, variant=chosen[0])
     make = _algorithm_of(key)
     known = problem.constants.known() | {"K": K, "T": rounds, "rho0": rho0}
-    step_sizes = {name: _at(expression, known, key) for name, expression in theorem.schedule.items()}
+    step_sizes = theorem.step_sizes(**known)
     return [
         Case(
             group=group or f"{problem.name}, {key}",
@@ -149,15 +149,6 @@ def _algorithm_of(key: str) -> Callable[..., Any]:
     from dfltheory import algorithms
 
     return algorithms.get(key.split(".")[0])
-
-
-def _at(expression: Any, known: dict[str, float], key: str) -> float:
-    missing = sorted({s.name for s in expression.free_symbols} - set(known))
-    if missing:
-        raise InputError(
-            f"the schedule of {key} needs {', '.join(missing)}, not known for this task: give it"
-        )
-    return float(expression.subs({s: known[s.name] for s in expression.free_symbols}))
 
 
 @dataclass(frozen=True)

@@ -210,6 +210,19 @@ class Theorem:
 
         return best_step(self, name, **values)
 
+    def step_sizes(self, **values: float) -> dict[str, float]:
+        """The hyperparameters that the schedule fixes, at ``values`` (glossary names that it needs, as L, K, T).
+
+        Raises InputError where a name that the schedule needs is missing.
+        """
+        chosen = {}
+        for name, expression in self.schedule.items():
+            missing = sorted(s.name for s in expression.free_symbols if values.get(s.name) is None)
+            if missing:
+                raise InputError(f"the schedule of {self} needs {', '.join(missing)} for {name}: give it")
+            chosen[name] = float(expression.subs({s: values[s.name] for s in expression.free_symbols}))
+        return chosen
+
     def rate(self) -> tuple[Any, ...]:
         """The leading monomials of the bound under its schedule
         (:class:`dfltheory.bounds.rates.Monomial`)."""

@@ -157,7 +157,9 @@ def test_a_step_size_in_the_file_wins_over_the_schedule():
 def test_a_schedule_that_lacks_a_constant_says_which():
     theorem = {"key": KEY, "schedule": True}
     cell = only(changed(theorem=theorem) | {"algorithm": {"name": "dfedsam", "K": 2}})
-    with pytest.raises(InputError, match=r"x\.toml: .*needs rho0: give it under \[theorem.constants\]"):
+    with pytest.raises(
+        InputError, match=r"x\.toml: .*needs rho0 for rho: give it under \[theorem.constants\]"
+    ):
         cell.build()
 
 

@@ -171,3 +171,11 @@ def test_every_quantity_is_told_apart_by_its_symbol():
     assert s.rho.is_nonnegative
     with pytest.raises(AttributeError, match="gamma"):
         _ = s.gamma
+
+
+def test_step_sizes_are_the_schedule_at_these_numbers():
+    theorem = bounds.get("dfedsam.theorem_4_5", variant="printed")
+    steps = theorem.step_sizes(L=2.0, K=4, T=100, rho0=3.0, m=7)
+    assert steps == pytest.approx({"eta": 1 / (2.0 * 2 * 10), "rho": 0.3}, rel=1e-15)
+    with pytest.raises(InputError, match=r"the schedule of .* \(printed\) needs rho0 for rho: give it"):
+        theorem.step_sizes(L=2.0, K=4, T=100)

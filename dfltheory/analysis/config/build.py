@@ -123,15 +123,10 @@ def scheduled(cell: Experiment, task: Task, letters: Mapping[str, Any]) -> dict[
     theorem = theorems_of(cell)[0]
     known = {n: v for n, v in letters.items() if isinstance(v, (int, float))} | task.constants.known()
     known |= {"m": task.m, "T": cell.run.rounds} | dict(cell.theorem.constants if cell.theorem else {})
-    values = {}
-    for name, expression in theorem.schedule.items():
-        missing = sorted({s.name for s in expression.free_symbols} - set(known))
-        if missing:
-            raise InputError(
-                f"the schedule of {theorem.key} needs {', '.join(missing)}: give it under [theorem.constants]"
-            )
-        values[str(name)] = float(expression.subs({s: known[s.name] for s in expression.free_symbols}))
-    return values
+    try:
+        return theorem.step_sizes(**known)
+    except InputError as error:
+        raise InputError(f"{error} under [theorem.constants]") from error
 
 
 def theorems_of(cell: Experiment) -> list[Theorem]:
