@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from itertools import count
 
 import numpy as np
 import pytest
@@ -22,12 +23,11 @@ torch.set_num_threads(1)
 def rounds_of(algorithm, task, topology):
     """A function that takes one more round at every call, and measures nothing."""
     run = Run(algorithm, task, topology, 10**6, range(1), 0, None, OneProcess())
-    here = {"state": run.start, "t": 0}
+    rounds = count()
 
     @torch.no_grad()
     def one_round():
-        here["state"] = run.round(here["t"], here["state"])
-        here["t"] += 1
+        run.round(next(rounds))
 
     return one_round
 

@@ -32,6 +32,13 @@ class Oracle(Protocol):
         """The parameter tensors (layers) as slices of the last axis."""
         ...
 
+    def begin(self, x: Tensor) -> Tensor:
+        """Where local steps begin: a copy of x (S, m, d), the caller's own to overwrite.
+
+        ``x.clone()`` does as well; this copy is made where the result of the round is to lie.
+        """
+        ...
+
     def sample(self) -> Any:
         """One fresh minibatch for every seed and client."""
         ...
@@ -170,7 +177,9 @@ class Algorithm:
     def slope(self, grad: Oracle, y: Tensor, rho: float = 0.0, block: Any = None) -> Tensor:
         """One stochastic (SAM) gradient at y, both evaluations on one fresh minibatch, weight decay added."""
         batch = grad.sample()
-        g = grad(perturbed(y, grad(y, batch), rho, block) if rho else y, batch)
+        g = grad(y, batch)
+        if rho:
+            g = grad(perturbed(y, g, rho, block, out=g), batch)
         return g.add_(y, alpha=self.weight_decay) if self.weight_decay else g
 
 
@@ -182,10 +191,11 @@ def replace(state: S, **changes: Any) -> S:
     return new
 
 
-def perturbed(y: Tensor, g: Tensor, rho: float, block: Any = None) -> Tensor:
+def perturbed(y: Tensor, g: Tensor, rho: float, block: Any = None, out: Tensor | None = None) -> Tensor:
     """SAM's ascent y + rho g / ||g||, per seed and client; y itself where g = 0.  (S, m, d) -> (S, m, d)
 
-    With ``block``, an index of the last axis, g is first restricted to these coordinates.
+    With ``block``, an index of the last axis, g is first restricted to these coordinates. The result lies in
+    ``out``, which may be g, or in a new tensor.
     """
     if block is not None:
         inside = torch.zeros_like(g)
@@ -193,7 +203,7 @@ def perturbed(y: Tensor, g: Tensor, rho: float, block: Any = None) -> Tensor:
         g = inside
     norm = torch.linalg.vector_norm(g, dim=-1, keepdim=True)
     scale = torch.where(norm > 0, rho / norm, torch.zeros_like(norm))
-    return torch.addcmul(y, g, scale)
+    return torch.addcmul(y, g, scale, out=out)
 
 
 __all__ = ["Algorithm", "Mix", "Oracle", "State", "perturbed", "replace"]

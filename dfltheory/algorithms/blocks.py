@@ -67,7 +67,10 @@ def descend(
     velocity: Tensor | None = None
     for _ in range(K):
         xi = grad.sample() if batch is None else batch[0]
-        g = grad(perturbed(y, grad(y, xi), rho, block) if rho else y, xi)[..., block]
+        g = grad(y, xi)
+        if rho:
+            g = grad(perturbed(y, g, rho, block, out=g), xi)
+        g = g[..., block]
         if algorithm.weight_decay:
             g = g.add(y[..., block], alpha=algorithm.weight_decay)
         if alpha:

@@ -13,6 +13,13 @@ from dfltheory.errors import InputError
 
 
 @dataclass(frozen=True)
+class StepState(State):
+    """State with the step size that z, a direction, is still to be taken with."""
+
+    step: float = 0.0
+
+
+@dataclass(frozen=True)
 class DPSGD(Algorithm):
     """Decentralized parallel SGD: one gradient and one exchange a round.
 
@@ -35,17 +42,20 @@ class DPSGD(Algorithm):
             orders = "combine-then-adapt or adapt-then-combine"
             raise InputError(f"DPSGD: order = {self.order!r} must be {orders}")
 
-    def local_update(self, state: State, grad: Oracle) -> State:
+    def init(self, x0: Tensor, grad: Oracle) -> StepState:
+        return StepState(x=x0, z=x0)
+
+    def local_update(self, state: StepState, grad: Oracle) -> StepState:
         g = self.slope(grad, state.x)
         eta = self.decayed(self.eta, grad.t)
         if self.order == "adapt-then-combine":
             return replace(state, z=torch.sub(state.x, g, alpha=eta))
-        return replace(state, z=g.mul_(-eta))
+        return replace(state, z=g, step=eta)
 
-    def communicate(self, state: State, mix: Mix) -> State:
+    def communicate(self, state: StepState, mix: Mix) -> StepState:
         if self.order == "adapt-then-combine":
             return replace(state, x=mix(state.z))
-        return replace(state, x=mix(state.x).add_(state.z))
+        return replace(state, x=mix(state.x).sub_(state.z, alpha=state.step))
 
     def theory_values(self) -> dict[str, float]:
         return {**super().theory_values(), "K": 1, "Q": 1, "rho": 0.0, "alpha": 0.0}
@@ -73,7 +83,7 @@ class DFedSAM(Algorithm):
 
     def local_update(self, state: State, grad: Oracle) -> State:
         eta = self.decayed(self.eta, grad.t)
-        y = state.x.clone()
+        y = grad.begin(state.x)
         for _ in range(self.K):
             y.sub_(self.slope(grad, y, self.rho), alpha=eta)
         return replace(state, z=y)
@@ -102,7 +112,7 @@ class DFedAvg(Algorithm):
 
     def local_update(self, state: State, grad: Oracle) -> State:
         eta = self.decayed(self.eta, grad.t)
-        y = state.x.clone()
+        y = grad.begin(state.x)
         for _ in range(self.K):
             y.sub_(self.slope(grad, y), alpha=eta)
         return replace(state, z=y)
@@ -146,7 +156,7 @@ class DFedAvgM(Algorithm):
 
     def local_update(self, state: MomentumState, grad: Oracle) -> MomentumState:
         eta = self.decayed(self.eta, grad.t)
-        y = state.x.clone()
+        y = grad.begin(state.x)
         v = state.v.clone() if self.keep_momentum else torch.zeros_like(y)
         for _ in range(self.K):
             v.mul_(self.alpha).add_(self.slope(grad, y))

@@ -31,7 +31,7 @@ class PrimalDual(Algorithm):
     def steps(self, state: DualState, grad: Oracle, eta: float, K: int, lam: float, rho: float) -> DualState:
         """K steps y <- y - eta (g - ghat + (y - x)/lam), then the new dual and z = x - lam * (new dual)."""
         eta = self.decayed(eta, grad.t)
-        y = state.x.clone()
+        y = grad.begin(state.x)
         for _ in range(K):
             g = self.slope(grad, y, rho).sub_(state.dual)
             g.add_(y, alpha=1 / lam).sub_(state.x, alpha=1 / lam)

@@ -63,7 +63,7 @@ class FedAvg(Server):
 
     def local_update(self, state: ServerState, grad: Oracle) -> ServerState:
         block = self.everything(state)
-        y = descend(self, grad, state.x.clone(), block, eta=self.eta, K=self.K, alpha=self.alpha)
+        y = descend(self, grad, grad.begin(state.x), block, eta=self.eta, K=self.K, alpha=self.alpha)
         return replace(state, z=taking_part(grad, y, state.x))
 
 
@@ -84,7 +84,7 @@ class FedSAM(Server):
     source: ClassVar[str] = "Qu et al. 2022"
 
     def local_update(self, state: ServerState, grad: Oracle) -> ServerState:
-        block, y = self.everything(state), state.x.clone()
+        block, y = self.everything(state), grad.begin(state.x)
         y = descend(self, grad, y, block, eta=self.eta, K=self.K, rho=self.rho, alpha=self.alpha)
         return replace(state, z=taking_part(grad, y, state.x))
 
@@ -107,7 +107,7 @@ class Local(Algorithm):
 
     def local_update(self, state: State, grad: Oracle) -> State:
         everything = slice(0, state.x.shape[-1])
-        y = descend(self, grad, state.x.clone(), everything, eta=self.eta, K=self.K, alpha=self.alpha)
+        y = descend(self, grad, grad.begin(state.x), everything, eta=self.eta, K=self.K, alpha=self.alpha)
         return replace(state, z=y)
 
     def communicate(self, state: State, mix: Mix) -> State:
@@ -131,7 +131,7 @@ class FedPer(Server):
 
     def local_update(self, state: ServerState, grad: Oracle) -> ServerState:
         block = self.everything(state)
-        y = descend(self, grad, state.x.clone(), block, eta=self.eta, K=self.K, alpha=self.alpha)
+        y = descend(self, grad, grad.begin(state.x), block, eta=self.eta, K=self.K, alpha=self.alpha)
         return replace(state, z=taking_part(grad, y, state.x))
 
 
@@ -155,7 +155,7 @@ class FedRep(Server):
 
     def local_update(self, state: ServerState, grad: Oracle) -> ServerState:
         u, v = blocks(grad.shared, state.x.shape[-1])
-        y = descend(self, grad, state.x.clone(), v, eta=self.eta_v, K=self.K_v, alpha=self.alpha)
+        y = descend(self, grad, grad.begin(state.x), v, eta=self.eta_v, K=self.K_v, alpha=self.alpha)
         y = descend(self, grad, y, u, eta=self.eta_u, K=self.K_u, alpha=self.alpha)
         return replace(state, z=taking_part(grad, y, state.x))
 
@@ -180,12 +180,12 @@ class FedBABU(Server):
 
     def local_update(self, state: ServerState, grad: Oracle) -> ServerState:
         u, _ = blocks(grad.shared, state.x.shape[-1])
-        y = descend(self, grad, state.x.clone(), u, eta=self.eta, K=self.K, alpha=self.alpha)
+        y = descend(self, grad, grad.begin(state.x), u, eta=self.eta, K=self.K, alpha=self.alpha)
         return replace(state, z=taking_part(grad, y, state.x))
 
     def finish(self, state: ServerState, grad: Oracle) -> ServerState:
         block = self.everything(state)
-        tuned = descend(self, grad, state.x.clone(), block, eta=self.eta, K=self.K_v, alpha=self.alpha)
+        tuned = descend(self, grad, grad.begin(state.x), block, eta=self.eta, K=self.K_v, alpha=self.alpha)
         return replace(state, x=tuned)
 
 
@@ -225,7 +225,7 @@ class FedRoD(Server):
     def local_update(self, state: HeadsState, grad: Oracle) -> HeadsState:
         _, v = blocks(grad.shared, state.x.shape[-1])
         eta = self.decayed(self.eta, grad.t)
-        y, p = state.x.clone(), state.head.clone()
+        y, p = grad.begin(state.x), state.head.clone()
         for _ in range(self.K):
             batch = grad.sample()
             g = grad.balanced(y, batch)
@@ -283,7 +283,7 @@ class Ditto(Server):
         return TwinState(x=x0, z=x0, v=x0)
 
     def local_update(self, state: TwinState, grad: Oracle) -> TwinState:
-        y = descend(self, grad, state.x.clone(), self.everything(state), eta=self.eta, K=self.K)
+        y = descend(self, grad, grad.begin(state.x), self.everything(state), eta=self.eta, K=self.K)
         eta, v = self.decayed(self.eta, grad.t), state.v.clone()
         for _ in range(self.K if self.K_v is None else self.K_v):
             g = self.slope(grad, v)

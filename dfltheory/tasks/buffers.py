@@ -38,6 +38,10 @@ class Buffers:
         self._arrays.append(np.empty(shape, dtype=_NUMPY[dtype]))
         return torch.from_numpy(self._arrays[-1])
 
+    def release(self) -> None:
+        """Give the memory back that nothing refers to."""
+        self._arrays = [array for array in self._arrays if sys.getrefcount(array) > _UNUSED + 1]
+
 
 def _count_of_an_unused_array() -> int:
     """What sys.getrefcount says of an array that a list alone holds."""

@@ -17,6 +17,14 @@ from dfltheory.tasks.noise import Noise
 from dfltheory.tasks.synthetic import Synthetic, full_precision
 
 
+def _matmul_by_rows(r: np.ndarray, A: np.ndarray) -> np.ndarray:
+    """r_i' A_i for r (..., m, d) and A (m, d, d): numpy's vecmat, which numpy has from 2.2 on."""
+    return np.matmul(r[..., None, :], A)[..., 0, :]
+
+
+_vecmat = getattr(np, "vecmat", _matmul_by_rows)
+
+
 class Quadratic(Synthetic):
     """f_i(x) = 1/2 (x - b_i)' A_i (x - b_i), with grad F_i(x; xi) = A_i (x - b_i) + xi.
 
@@ -110,9 +118,9 @@ class Quadratic(Synthetic):
 
     def client_gradient(self, x: Tensor) -> Tensor:
         if self._numpy is not None and x.shape[0] == 1 and x.ndim == 3 and not x.requires_grad:
-            # one vector for each matrix: numpy's row of matrix-vector products is the fastest there is
+            # one vector for each matrix: numpy's row of vector-matrix products is the fastest there is
             A, b = self._numpy
-            return torch.from_numpy(np.matmul(A, (x.numpy()[0] - b)[:, :, None])[None, :, :, 0])
+            return torch.from_numpy(_vecmat(x.numpy() - b, A))  # A is symmetric
         return self._times(x - self.b)
 
     def client_loss(self, x: Tensor) -> Tensor:

@@ -18,26 +18,32 @@ class LocalWork:
     What a chunk leaves behind is written into whole tensors, whose memory is that of earlier rounds.
     """
 
-    def __init__(self, algorithm: Algorithm, chunk: int | None):
-        self._algorithm, self._chunk = algorithm, chunk
-        self._buffers = Buffers()
+    def __init__(self, algorithm: Algorithm, chunk: int | None, memory: Buffers):
+        self._algorithm, self._chunk, self._memory = algorithm, chunk, memory
 
     def __call__(self, state: Any, grad: RoundOracle | SomeClients) -> Any:
         m = state.x.shape[1]
         if self._chunk is None or self._chunk >= m:
             return self._algorithm.local_update(state, grad)
-        changed: dict[str, Tensor] = {}
+        changed, after = {"z": self._like(state.z)}, state
         for begin in range(0, m, self._chunk):
             rows = slice(begin, min(begin + self._chunk, m))
-            part = clients_of(state, rows)
-            after = self._algorithm.local_update(part, grad.of(rows))
-            for name in stacked(after):
-                if getattr(after, name) is not getattr(part, name):
+            part, some = clients_of(state, rows), grad.of(rows)
+            some.room = changed["z"][:, rows] if state.z.shape[0] == 1 else None  # in one piece
+            after = self._algorithm.local_update(part, some)
+            for name in sorted(stacked(after), key="z".__eq__):  # z last: another field may be a view of it
+                new = getattr(after, name)
+                if name == "z" or new is not getattr(part, name):
                     if name not in changed:
-                        like = getattr(state, name)
-                        changed[name] = self._buffers.empty(tuple(like.shape), like.dtype, like.device)
-                    changed[name][:, rows] = getattr(after, name)
-        return replace(state, **changed)
+                        changed[name] = self._like(getattr(state, name))
+                    into = changed[name][:, rows]
+                    if new.data_ptr() != into.data_ptr():  # else it was made there
+                        into.copy_(new)
+        whole = {name: getattr(state, name) for name in stacked(state)}
+        return replace(after, **(whole | changed))
+
+    def _like(self, tensor: Tensor) -> Tensor:
+        return self._memory.empty(tuple(tensor.shape), tensor.dtype, tensor.device)
 
 
 def stacked(state: Any) -> list[str]:

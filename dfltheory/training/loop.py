@@ -11,13 +11,14 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from dfltheory.algorithms.base import Algorithm
+from dfltheory.algorithms.base import Algorithm, replace
 from dfltheory.errors import DivergenceError
+from dfltheory.tasks.buffers import Buffers
 from dfltheory.tasks.task import Task
 from dfltheory.training.checkpoint import Checkpoint, identity
 from dfltheory.training.history import History
 from dfltheory.training.local import LocalWork
-from dfltheory.training.metrics import Metric, Recorder, exploded, spread, square
+from dfltheory.training.metrics import Metric, Recorder, exploded, lengthened, spread, square
 from dfltheory.training.mixing import Network, ServerNetwork
 from dfltheory.training.oracle import RoundOracle
 from dfltheory.training.progress import watch
@@ -79,25 +80,25 @@ def train(
     team = Ranks(task.m) if distributed else OneProcess()
     run = Run(algorithm, team.task(task), topology, rounds, seed_indices(seeds), seed, x0, team)
     recorder, callbacks = Recorder(task, algorithm, metrics), list(callbacks)
-    begin, state, name = 0, run.start, {}
+    begin, state, name = 0, run.state, {}
     if checkpoint is not None:
         name = run.identity() | {"evaluate_every": evaluate_every}
         begin, state = checkpoint.resume(state, recorder, name) or (0, state)
-    run.forget_start()
     if begin == 0:
         recorder.measure(0, state)
     diverged = stopped = None
-    here = team.here(state)
+    run.state = team.here(state)
     for t in watch(
         range(begin, rounds), progress if team.first else False, f"{algorithm.name} on {task.name}"
     ):
-        state = None  # nothing but ``here`` holds the old models
-        here = run.round(t, here)
+        state = None  # nothing but the run holds the old models
+        run.round(t)
         due = (t + 1) % evaluate_every == 0 or t + 1 == rounds
         save = checkpoint is not None and checkpoint.due(t + 1, rounds)
         if not (due or save or callbacks or recorder.waits_for(t)):
             continue
-        state = team.whole(here)
+        state = team.whole(run.state)
+        run.make_room()
         recorder.follow(t, state)
         if due and exploded(recorder.measure(t + 1, state), recorder.first):
             diverged = t + 1
@@ -116,7 +117,11 @@ def train(
 
 
 class Run:
-    """One run's parts, put together: its start, and how it takes one round."""
+    """One run's parts, put together: ``state``, at first its start, and how it takes one round.
+
+    Nobody else needs to hold the state, so that its memory can be used again: of the stacked parameters there
+    are three copies, x, what is sent, and the next x; what else the state has (duals, momentum) comes on top.
+    """
 
     def __init__(
         self,
@@ -132,41 +137,47 @@ class Run:
         self.algorithm, self.task, self.rounds, self.seeds, self.seed = algorithm, task, rounds, seeds, seed
         self.sequence = connect(algorithm, task, topology)
         self._team, self._share = team, float(getattr(algorithm, "participation", 1.0))
-        self._work = LocalWork(algorithm, task.chunk(len(seeds)))
+        self._memory = Buffers()
+        self._work = LocalWork(algorithm, task.chunk(len(seeds)), self._memory)
         self._server = ServerNetwork(team.rows)
         x = starting_models(task, seeds, x0, seed)
         self._network = (
-            Network(self.sequence, seeds, seed, x, team.rows) if self.sequence is not None else None
+            Network(self.sequence, seeds, seed, x, team.rows, self._memory)
+            if self.sequence is not None
+            else None
         )
-        self.start: Any = algorithm.init(x, self.oracle(rounds))
+        self.state: Any = algorithm.init(x, self.oracle(rounds))
         self.x0_sq = square(x).mean(-1)
         self.x0_spread = spread(x, x.mean(-2))
 
     def identity(self) -> dict[str, Any]:
         """What a checkpoint remembers of this run."""
         sizes = {"rounds": self.rounds, "seeds": self.seeds, "seed": self.seed}
-        return identity(self.algorithm, self.task, self.sequence, self.start.x, **sizes)
+        return identity(self.algorithm, self.task, self.sequence, self.state.x, **sizes)
 
-    def forget_start(self) -> None:
-        """The first state is not needed any more: let its memory go as soon as the run has left it."""
-        self.start = None
+    def make_room(self) -> None:
+        """Before the run is measured: where its models are not x itself but made for it, there is room."""
+        if type(self.algorithm).models is not Algorithm.models:
+            self._memory.release()
 
     def oracle(self, t: int, share: float = 1.0) -> RoundOracle:
         """What clients may ask of their data in round t; round T is what comes before 0 and after T - 1."""
         return RoundOracle(self.task, self.seeds, self.seed, t, self.rounds, share)
 
-    def round(self, t: int, state: Any) -> Any:
-        """Round t of the clients that are here: communicate(local_update(state))."""
+    def round(self, t: int) -> None:
+        """Round t of the clients that are here: state <- communicate(local_update(state))."""
         grad, algorithm = self.oracle(t, self._share), self.algorithm
+        state, self.state = self.state, None
         losses = None
         if self._network is not None and self._network.needs_losses:
             losses = self.task.loss(algorithm.models(self._team.whole(state)))
+        state = replace(state, z=state.x)  # what was sent in the last round has been used
         state = self._work(state, self._team.oracle(grad))
         mix = self._network.at(t, losses) if self._network is not None else self._server.at(grad.active)
         state = algorithm.communicate(state, self._team.mix(mix))
         if t + 1 == self.rounds:
             state = algorithm.finish(state, self._team.oracle(self.oracle(self.rounds)))
-        return state
+        self.state = state
 
 
 def _tell_divergence(history: History, on_divergence: str) -> None:
@@ -182,8 +193,7 @@ def _tell_divergence(history: History, on_divergence: str) -> None:
 
 def _history(run: Run, task: Task, every: int, recorder: Recorder, models: Tensor) -> History:
     planned = [t for t in range(run.rounds + 1) if t % every == 0 or t == run.rounds]
-    after = ((0, 0), (0, len(planned) - len(recorder.rounds)))
-    arrays = {k: np.pad(a, after, constant_values=np.nan) for k, a in recorder.arrays().items()}
+    arrays = {name: lengthened(array, len(planned)) for name, array in recorder.arrays().items()}
     return History(
         algorithm=run.algorithm,
         rounds=run.rounds,

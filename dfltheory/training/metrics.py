@@ -116,8 +116,7 @@ class Recorder:
     def arrays(self) -> dict[str, np.ndarray]:
         """Name -> (S, len(rounds)); NaN where a measure of the last round would need one round more."""
         arrays = {name: np.stack(values, axis=-1) for name, values in self.values.items()}
-        short = {name: ((0, 0), (0, len(self.rounds) - a.shape[1])) for name, a in arrays.items()}
-        return {name: np.pad(a, short[name], constant_values=np.nan) for name, a in arrays.items()}
+        return {name: lengthened(array, len(self.rounds)) for name, array in arrays.items()}
 
     def restore(self, rounds: Iterable[int], values: dict[str, list[np.ndarray]], state: Any) -> None:
         """Go on from another recorder's ``rounds`` and ``values``, at the state that was measured last."""
@@ -138,6 +137,12 @@ def square(x: Tensor) -> Tensor:
     return torch.linalg.vector_norm(x, dim=-1) ** 2
 
 
+def lengthened(array: np.ndarray, rounds: int) -> np.ndarray:
+    """(S, r) -> (S, rounds): NaN for the rounds that are missing."""
+    missing = rounds - array.shape[1]
+    return np.pad(array, ((0, 0), (0, missing)), constant_values=np.nan) if missing else array
+
+
 def exploded(measured: dict[str, np.ndarray], first: dict[str, np.ndarray], factor: float = 1e12) -> bool:
     """Has a seed left the finite numbers, or grown ``factor`` times beyond where it started?"""
     for name in ("grad_norm_sq", "consensus", "loss"):
@@ -154,4 +159,4 @@ def _numbers(value: Any) -> np.ndarray:
     return np.atleast_1d(np.array(value, dtype=np.float64))
 
 
-__all__ = ["Metric", "Recorder", "exploded", "spread", "square"]
+__all__ = ["Metric", "Recorder", "exploded", "lengthened", "spread", "square"]

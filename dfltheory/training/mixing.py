@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 import torch
+from scipy.sparse._sparsetools import csr_matvecs  # y += W x
 from torch import Tensor
 
 from dfltheory.tasks.buffers import Buffers
@@ -39,13 +40,15 @@ def product(
     times: int = 1,
     d: int = 0,
     rows: slice | None = None,
+    memory: Buffers | None = None,
 ) -> Step:
     """z -> W^times z, by the cheapest way: dense with the power W^times, or ``times`` sparse products.
 
     A sparse product costs the non-zero weights, a dense one m^2, at about ten times the speed, and without
     the sparse one's overhead, which is all that counts where models of ``d`` parameters are small. With
-    ``rows`` only these clients' new models are computed, from those of all.
+    ``rows`` only these clients' new models are computed, from those of all. Results lie in ``memory``.
     """
+    memory = memory or Buffers()
     m = W.shape[0]
     stored = int(W.nnz) if hasattr(W, "nnz") else int(np.count_nonzero(W))
     dense_pays = times * stored >= _SPARSE_BELOW * m * m or m * m * d <= _SMALL
@@ -54,55 +57,69 @@ def product(
         power = torch.from_numpy(
             np.ascontiguousarray(np.linalg.matrix_power(whole, times)[rows or slice(None)])
         )
-        return _Dense(power.to(dtype=dtype, device=device))
+        return _Dense(power.to(dtype=dtype, device=device), memory)
     csr = sp.csr_array(W)
     if rows is not None:
-        last = product(csr[rows], dtype, device, 1, d)
-        before = [product(csr, dtype, device, times - 1, d)] if times > 1 else []
+        last = product(csr[rows], dtype, device, 1, d, memory=memory)
+        before = [product(csr, dtype, device, times - 1, d, memory=memory)] if times > 1 else []
         return lambda z: _in_order([*before, last], z)
     if torch.device(device).type == "cpu" and d >= _LONG:
-        return _Rows(csr, dtype, times)
+        return _Rows(csr, times, memory)
     if torch.device(device).type == "cpu" and dtype in (torch.float32, torch.float64):
         return _Sparse(csr.astype(np.float32 if dtype == torch.float32 else np.float64), times)
     return _SparseTensor(_csr_tensor(csr, dtype, device), times)
 
 
-@dataclass(frozen=True)
 class _Dense:
-    W: Tensor
+    """One product with the matrix, into memory that is used again."""
+
+    def __init__(self, W: Tensor, memory: Buffers):
+        self.W, self._memory = W, memory
 
     def __call__(self, z: Tensor) -> Tensor:
-        return (self.W @ z[0]).unsqueeze(0) if z.shape[0] == 1 else torch.matmul(self.W, z)
+        mixed = self._memory.empty((z.shape[0], len(self.W), z.shape[2]), z.dtype, z.device)
+        if z.shape[0] == 1:
+            torch.mm(self.W, z[0], out=mixed[0])
+            return mixed
+        return torch.matmul(self.W, z, out=mixed)
 
 
-@dataclass(frozen=True)
 class _Sparse:
-    """On a CPU: scipy's product, which beat torch's CSR five times at d = 8e5 and was never slower."""
+    """On a CPU: scipy's product, which beat torch's CSR five times at d = 8e5 and was never slower.
 
-    W: Any
-    times: int
+    The kernel behind scipy's ``@`` is called by itself: in front of a short product, what ``@`` asks first
+    takes as long as the product.
+    """
+
+    def __init__(self, W: Any, times: int):
+        self._arguments = (*W.shape, W.indptr, W.indices, W.data)
+        self._times = times
 
     def __call__(self, z: Tensor) -> Tensor:
-        mixed = []
-        for values in z.numpy():
-            for _ in range(self.times):
-                values = self.W @ values
-            mixed.append(values)
-        return torch.from_numpy(mixed[0][None] if len(mixed) == 1 else np.stack(mixed))
+        m, n, indptr, indices, weights = self._arguments
+        for _ in range(self._times):
+            values = z.numpy()
+            mixed = np.zeros((len(values), m, values.shape[2]), values.dtype)
+            for before, after in zip(values, mixed):
+                csr_matvecs(
+                    m, n, before.shape[1], indptr, indices, weights, before.ravel(), after.reshape(-1)
+                )
+            z = torch.from_numpy(mixed)
+        return z
 
 
 class _Rows:
     """On a CPU, for long models: sums of rows written into memory that is used again."""
 
-    def __init__(self, csr: Any, dtype: torch.dtype, times: int):
+    def __init__(self, csr: Any, times: int, memory: Buffers):
         starts = csr.indptr.tolist()
         links = list(zip(csr.indices.tolist(), csr.data.tolist()))
         self._links = [links[a:b] for a, b in pairwise(starts)]
-        self._times, self._buffers = times, Buffers()
+        self._times, self._memory = times, memory
 
     def __call__(self, z: Tensor) -> Tensor:
         for _ in range(self._times):
-            mixed = self._buffers.empty((z.shape[0], len(self._links), z.shape[2]), z.dtype)
+            mixed = self._memory.empty((z.shape[0], len(self._links), z.shape[2]), z.dtype)
             for into, zs in zip(mixed, z):
                 for row, links in zip(into, self._links):
                     self._sum(row, links, zs)
@@ -159,12 +176,19 @@ class Network:
     """
 
     def __init__(
-        self, sequence: Any, seeds: Sequence[int], root: int, like: Tensor, rows: slice | None = None
+        self,
+        sequence: Any,
+        seeds: Sequence[int],
+        root: int,
+        like: Tensor,
+        rows: slice | None = None,
+        memory: Buffers | None = None,
     ):
         self.sequence = sequence
         self.m = int(sequence.m)
         self.needs_losses = bool(getattr(sequence, "needs_losses", False))
         self._seeds, self._root, self._rows = seeds, root, rows
+        self._memory = memory or Buffers()
         self._dtype, self._device, self._d = like.dtype, like.device, like.shape[-1]
         self._idle = np.random.default_rng(root)  # handed to sequences that do not draw
         self._kept: tuple[Any, int, Step] | None = None
@@ -193,10 +217,13 @@ class Network:
         first, times = matrices[0], len(matrices)
         if any(W is not first for W in matrices):
             parts = [None] * (times - 1) + [self._rows]
-            return [product(W, self._dtype, self._device, 1, self._d, r) for W, r in zip(matrices, parts)]
+            return [self._product(W, 1, rows) for W, rows in zip(matrices, parts)]
         if self._kept is None or self._kept[0] is not first or self._kept[1] != times:
-            self._kept = (first, times, product(first, self._dtype, self._device, times, self._d, self._rows))
+            self._kept = (first, times, self._product(first, times, self._rows))
         return [self._kept[2]]
+
+    def _product(self, W: Any, times: int, rows: slice | None) -> Step:
+        return product(W, self._dtype, self._device, times, self._d, rows, self._memory)
 
 
 class ServerNetwork:

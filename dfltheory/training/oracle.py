@@ -32,6 +32,9 @@ class RoundOracle:
     def blocks(self) -> tuple[slice, ...]:
         return self._task.blocks
 
+    def begin(self, x: Tensor) -> Tensor:
+        return x.clone()
+
     def sample(self) -> Any:
         return self._draw()
 
@@ -69,9 +72,13 @@ class RoundOracle:
 
 
 class SomeClients:
-    """The oracle of some clients in a round of all of them."""
+    """The oracle of some clients in a round of all of them.
+
+    ``room``, if somebody sets it, is memory for the copy that the local steps begin with.
+    """
 
     def __init__(self, whole: RoundOracle, rows: slice):
+        self.room: Tensor | None = None
         self.t, self.horizon, self.shared, self.blocks = whole.t, whole.horizon, whole.shared, whole.blocks
         self.active = None if whole.active is None else whole.active[:, rows]
         self._whole, self._rows, self._k = whole, rows, 0
@@ -82,6 +89,10 @@ class SomeClients:
         """Some of these clients, counted from the first of them."""
         begin = self._rows.start
         return SomeClients(self._whole, slice(begin + rows.start, begin + rows.stop))
+
+    def begin(self, x: Tensor) -> Tensor:
+        room, self.room = self.room, None
+        return x.clone() if room is None or room.shape != x.shape else room.copy_(x)
 
     def sample(self) -> Any:
         self._k += 1

@@ -142,6 +142,17 @@ def test_states_that_are_passed_in_never_change(name):
 
 
 @pytest.mark.parametrize("name", NAMES)
+def test_what_was_sent_last_is_of_no_use_to_the_next_round(name):
+    """The core lets its memory go."""
+    task, algorithm = problem(), make(name)
+    state = state_of(algorithm, task)
+    forgotten = dataclasses.replace(state, z=torch.full_like(state.z, float("nan")))
+    one, two = (algorithm.local_update(s, oracle(task)) for s in (state, forgotten))
+    for key, value in tensors(one).items():
+        assert torch.equal(tensors(two)[key], value)
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_same_seed_same_bits(name):
     algorithm = make(name)
     topology = ring_matrix(5) if algorithm.needs_topology else None

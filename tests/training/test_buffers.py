@@ -42,6 +42,20 @@ def test_memory_that_anything_refers_to_is_left_alone(hold):
     assert place in places
 
 
+def test_memory_that_is_free_is_given_back_and_no_other():
+    buffers = Buffers()
+    kept, free = (buffers.empty(SHAPE, torch.float64) for _ in range(2))
+    place, row = kept.data_ptr(), kept.fill_(7)[1]
+    del kept, free
+    buffers.release()
+    assert len(buffers._arrays) == 1
+    assert row.data_ptr() > place
+    del row
+    assert buffers.empty(SHAPE, torch.float64).data_ptr() == place
+    buffers.release()
+    assert not buffers._arrays
+
+
 @given(keep=st.lists(st.booleans(), min_size=1, max_size=12))
 def test_whatever_is_kept_keeps_its_numbers(keep):
     buffers, kept = Buffers(), []

@@ -49,7 +49,8 @@ print((peak[0] - before) / (4 * m * big.d))
         ("alg.DFedSAM(eta=0.1, K=2, rho=0.1)", 3),
         ("alg.DFedAvgM(eta=0.1, K=2, alpha=0.9)", 3),
         ("alg.DFedSGPSM(eta=0.1, K=2, alpha=0.9, rho=0.1)", 3),
-        ("alg.DFedADMM(eta=0.1, K=2, lam=0.2)", 5.2),  # the duals, old and new, are state
+        ("alg.DPSGD(eta=0.1)", 3),
+        ("alg.DFedADMM(eta=0.1, K=2, lam=0.2)", 4),  # of the parameters 3, and the duals
     ],
 )
 def test_copies_of_the_stacked_parameters(algorithm, copies):
@@ -57,4 +58,4 @@ def test_copies_of_the_stacked_parameters(algorithm, copies):
         [sys.executable, "-c", SCRIPT, algorithm], capture_output=True, text=True, check=True
     )
     measured = float(done.stdout)
-    assert 1.9 < measured < copies + 0.4, measured  # and what evaluation needs for one model
+    assert 1.9 < measured < copies + 0.6, measured  # and what measuring takes, which grows with the data
