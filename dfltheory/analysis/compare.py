@@ -21,12 +21,14 @@ needs every round while "it is small" needs one, is told in :mod:`dfltheory.anal
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dfltheory.analysis.schedule import SPEAKS_OF, network_values
 from dfltheory.analysis.statistics import Interval, mean_interval, min_interval
 from dfltheory.errors import InputError, UnknownNameError
 
@@ -117,7 +119,7 @@ def compare(
         if name not in bounds.GLOSSARY:
             raise UnknownNameError("constant", name, set(bounds.GLOSSARY))
         bounds.GLOSSARY[name].check(value)
-    values = known_values(run, thm) | constants
+    values = known_values(run, thm, constants)
     values.setdefault("T", run.rounds)
     unknown = Interval(math.nan, math.nan, math.nan)
     left = left_hand_side(run, thm, confidence) if _unmeasured(run, thm) is None else unknown
@@ -148,7 +150,7 @@ def compare(
         left = left_hand_side(run, thm, confidence, shift=per_seed - bound)
     scalars: dict[str, Any] = {name: (float(np.mean(v)) if np.ndim(v) else v) for name, v in given.items()}
     terms = {name: float(v) for name, v in thm.evaluate_terms(**scalars).items()}
-    trivial = trivial_bound(values, run)
+    trivial = trivial_bound(values, run, thm.lhs.measure)
     kind, reason = _judge(left, bound, trivial, confidence)
     kind, reason = _with_gaps(run, thm, kind, reason)
     ratio = left / bound if bound > 0 else Interval(math.inf, math.inf, math.inf)
@@ -177,11 +179,24 @@ def rounds_of(run: History, thm: Theorem) -> tuple[NDArray[np.int64], NDArray[np
     From the round at which a run was seen to diverge on, the measure counts as infinitely large.
     """
     span = thm.lhs.rounds(run.rounds)
-    data = run.measures()[thm.lhs.measure].astype(float)
+    data = _measured(run, thm.lhs.measure)
+    assert data is not None, "asked only of what was measured"
+    data = data.astype(float)
     if run.diverged_at is not None:
         data = np.where(run.rounds_measured >= run.diverged_at, np.inf, data)
     inside = (run.rounds_measured >= span.start) & (run.rounds_measured < span.stop)
     return run.rounds_measured[inside], data[:, inside]
+
+
+def _measured(run: History, measure: str) -> NDArray[np.float64] | None:
+    """The measure at every measured round, (seeds, rounds); None where the run did not record it."""
+    known = run.measures()
+    if measure == "two_block_weighted" and {"grad_u_sq_next", "grad_v_sq"} <= set(known):
+        # a/(4 L_u) = eta_u K_u/4 and b/(4 L_v) = eta_v K_v/4, with a = eta_u K_u L_u and b = eta_v K_v L_v
+        letters = run.algorithm.theory_values()
+        body, head = letters["eta_u"] * letters["K_u"], letters["eta_v"] * letters["K_v"]
+        return (body * known["grad_u_sq_next"] + head * known["grad_v_sq"]) / 4
+    return known.get(measure)
 
 
 def without_chance(run: History) -> bool:
@@ -189,26 +204,53 @@ def without_chance(run: History) -> bool:
     if not getattr(run, "chance", True):  # expectations that were computed, not sampled
         return True
     sure = run.constants.sigma_l == 0 and run.constants.standing_of("sigma_l") == "exact"
-    return sure and not getattr(run.topology, "random", True)
+    return sure and not run.random_network
 
 
-def known_values(run: History, thm: Theorem) -> dict[str, Any]:
-    """What the run knows under the glossary's names, with f0_gap at the round where the theorem starts."""
+def known_values(run: History, thm: Theorem, given: Mapping[str, float] | None = None) -> dict[str, Any]:
+    """What the run knows under the glossary's names, with f0_gap at the round where the theorem starts.
+
+    ``given`` completes and replaces it.  From these follow rho0 (rho under the theorem's schedule) and, for
+    bounded gradients without SAM, the second moment S2 <= B^2 + sigma_l^2.
+    """
     values: dict[str, Any] = dict(run.values())
     if thm.lhs.start and values.get("f0_gap") is not None and run.constants.f_star is not None:
         at = np.flatnonzero(run.rounds_measured == thm.lhs.start)
         values["f0_gap"] = run.loss[:, at[0]] - run.constants.f_star if at.size else None
-    return {name: value for name, value in values.items() if value is not None}
+    values = {name: value for name, value in values.items() if value is not None}
+    if run.topology is not None and {"delta", "C", "q"} & set(thm.needs) - set(values):
+        # a doubly stochastic network has them too, where push-sum runs on it
+        values = network_values(thm, run.topology) | values
+    values |= dict(given or {})
+    if "rho0" in thm.needs and "rho0" not in values and "rho" in values and "rho" in thm.schedule:
+        unit = thm.step_sizes(**{**values, "rho0": 1.0})["rho"]
+        values["rho0"] = values["rho"] / unit
+    if (
+        "S2" in thm.needs
+        and "S2" not in values
+        and {"B", "sigma_l"} <= set(values)
+        and values.get("rho", 0.0) == 0
+    ):
+        # without SAM the point of a gradient does not depend on its sample: E||g||^2 = ||grad f_i||^2 + noise
+        values["S2"] = values["B"] ** 2 + values["sigma_l"] ** 2
+    return values
 
 
-def trivial_bound(values: dict[str, Any], run: History | None = None) -> float:
+def trivial_bound(values: dict[str, Any], run: History | None = None, measure: str = "grad_norm_sq") -> float:
     """What every L-smooth f (with gradients bounded by B) satisfies at its start, whatever the algorithm.
 
-    A bound B that was only estimated along the run is the run's own measurement, and not counted.
+    A bound B that was only estimated along the run is the run's own measurement, and not counted.  For the
+    two-block measures each block gives 2 f0_gap: ||grad_u F||^2/L_u <= 2 f0_gap, and the same for v.
     """
+    gap = float(np.mean(values["f0_gap"])) if "f0_gap" in values else math.inf
+    if measure == "two_block_weighted":
+        body, head = (values[f"eta_{b}"] * values[f"K_{b}"] * values[f"L_{b}"] for b in "uv")
+        return (body + head) / 2 * gap
+    if measure.startswith("two_block"):
+        return 4 * gap
     known = [math.inf]
     if "L" in values and "f0_gap" in values:
-        known.append(2 * values["L"] * float(np.mean(values["f0_gap"])))
+        known.append(2 * values["L"] * gap)
     sure = run is None or run.constants.standing_of("B") != "estimate"
     if sure and "B" in values and math.isfinite(values["B"]):
         known.append(values["B"] ** 2)
@@ -217,9 +259,7 @@ def trivial_bound(values: dict[str, Any], run: History | None = None) -> float:
 
 def _unmeasured(run: History, thm: Theorem) -> str | None:
     """Why the left-hand side was not measured at all, or None."""
-    if thm.order:
-        return "it is stated as O(.) only, without the constant that a comparison needs"
-    if thm.lhs.aggregate == "each" or thm.lhs.measure not in run.measures():
+    if thm.lhs.aggregate == "each" or _measured(run, thm.lhs.measure) is None:
         return f"its left-hand side ({thm.lhs.measure}, {thm.lhs.aggregate}) is not what this run measured"
     if run.stopped_at is not None:
         return f"the run was stopped by a callback after {run.stopped_at} of {run.rounds} rounds"
@@ -237,11 +277,14 @@ def _with_gaps(run: History, thm: Theorem, kind: Kind, reason: str) -> tuple[Kin
 
 def _obstacle(run: History, thm: Theorem, values: dict[str, Any]) -> str | None:
     """Why the theorem says nothing of this run, or None."""
+    if thm.order:
+        return "it is stated as O(.) only, without the constant that a comparison needs"
     foreign = not_spoken_of(run.algorithm, thm)
     if foreign is not None:
         return foreign
-    if values.get("rho", 0) > 0 and "rho" not in thm.needs:
-        return f"it speaks of rho = 0, and this run has rho = {values['rho']:g}"
+    absent = _mechanism_obstacle(run, thm, values)
+    if absent is not None:
+        return absent
     network = _network_obstacle(run, thm)
     if network is not None:
         return network
@@ -258,6 +301,35 @@ def _obstacle(run: History, thm: Theorem, values: dict[str, Any]) -> str | None:
         return str(outside)
     failing = [f"{c.name} fails, by {-float(slack):.3g}" for c, slack, ok in checked if not ok]
     return "; ".join(failing) or None
+
+
+def _mechanism_obstacle(run: History, thm: Theorem, values: dict[str, Any]) -> str | None:
+    """Does the run use SAM, momentum, gossip or step sizes that the theorem does not speak of?"""
+    from dfltheory.bounds import NEUTRAL
+
+    for name in ("rho", "alpha", "Q"):
+        spoken = name in thm.needs or (name == "rho" and "rho0" in thm.needs)
+        if values.get(name, NEUTRAL[name]) != NEUTRAL[name] and not spoken:
+            return f"it speaks of {name} = {NEUTRAL[name]:g}, and this run has {name} = {values[name]:g}"
+    sam = getattr(run.algorithm, "sam", "u")
+    if values.get("rho", 0) > 0 and sam != "u":
+        return f"it speaks of SAM on the body alone, and this run has sam = {sam!r}"
+    if not getattr(run.algorithm, "fresh", True):
+        return "it speaks of a fresh sample in every local step, and this run takes one a round"
+    if "L_u" in thm.needs and float(np.max(run.x0_spread)) > 1e-10 * float(np.max(run.x0_sq)):
+        return "f0_gap is known for a common start only, and here the clients start apart"
+    # A corollary has put its schedule in: it is about no other step sizes.
+    gone = [name for name in thm.schedule if name not in thm.needs and name != "Q"]
+    if not gone or not any(name in values for name in gone):
+        return None
+    try:
+        asked = thm.step_sizes(**values)
+    except InputError as lacking:
+        return str(lacking)
+    for name in gone:
+        if name in values and not math.isclose(asked[name], values[name], rel_tol=1e-6, abs_tol=1e-300):
+            return f"it speaks of {name} = {asked[name]:.6g}, and this run has {name} = {values[name]:.6g}"
+    return None
 
 
 COMMON_START = "all clients start at the same model"
@@ -282,15 +354,6 @@ def _network_obstacle(run: History, thm: Theorem) -> str | None:
         report = check_mixing_matrix(run.topology.matrix(0))
         return None if report.ok else f"the mixing matrix breaks Definition 1: {report.failures[0]}"
     return None
-
-
-SPEAKS_OF = {
-    "dfedsam": ("DFedSAM", "DFedAvg", "DPSGD"),
-    "dfedadmm": ("DFedADMM", "DFedADMMSAM"),
-    "dfedsgpsm": ("DFedSGPSM", "DFedSGPM", "OSGP", "SGP"),
-    "dfedmdc": ("DFedMDC", "DFedSMDC"),
-}
-"""Paper (the first word of a key) -> the algorithms that its theorems cover, special cases included."""
 
 
 def not_spoken_of(algorithm: Any, thm: Theorem) -> str | None:

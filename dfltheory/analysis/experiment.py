@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass, field, is_dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields, is_dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dfltheory.analysis.compare import Verdict, compare
+from dfltheory.analysis.schedule import Step, algorithm_class, scheduled_algorithm
 from dfltheory.errors import InputError
 from dfltheory.files import replacing, write_json, write_text
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from dfltheory.bounds.theorem import Theorem
     from dfltheory.tasks.task import Task
     from dfltheory.training.history import History
 
@@ -41,6 +43,8 @@ class Case:
     seed: int = 0
     x0: Any = None
     note: str = ""
+    constants: Mapping[str, float] = field(default_factory=dict)
+    """Glossary names that complete or replace what the run knows, for ``compare``."""
 
     @property
     def label(self) -> str:
@@ -70,8 +74,86 @@ def perform(case: Case, confidence: float = 0.95, progress: bool = False) -> Out
         x0=case.x0,
         progress=progress,
     )
-    found = tuple(compare(run, case.key, variant=v, confidence=confidence) for v in case.variants)
-    return Outcome(case, run, found)
+    asked: dict[str, Any] = {"confidence": confidence, **case.constants}
+    return Outcome(case, run, tuple(compare(run, case.key, variant=v, **asked) for v in case.variants))
+
+
+def case_of(
+    key: str,
+    task: Task,
+    topology: Any,
+    rounds: int,
+    *,
+    seeds: int = 1,
+    seed: int = 0,
+    x0: Any = None,
+    variants: Sequence[str] | None = None,
+    step: Step = "schedule",
+    algorithm: Any = None,
+    group: str = "",
+    row: str = "",
+    column: str = "",
+    note: str = "",
+    constants: Mapping[str, float] | None = None,
+    **letters: Any,
+) -> Case:
+    """The case "the theorem's own algorithm, at its schedule or largest admissible step, on this task".
+
+    Parameters
+    ----------
+    key : any statement of the registry; ``variants``: which of it (None: every one)
+    step, letters : as in :func:`dfltheory.analysis.schedule.scheduled_algorithm`; the schedule is that of the
+        first of ``variants``
+    algorithm : a name or class, or a finished algorithm, in place of the theorem's
+    constants : glossary names that complete or replace what the task knows (also for the schedule)
+    """
+    from dfltheory import bounds
+
+    chosen = tuple(variants or bounds.variants(key))
+    given = dict(constants or {})
+    if algorithm is None or isinstance(algorithm, (str, type)):
+        first = next((t for v in chosen if (t := bounds.get(key, v)).schedule), bounds.get(key, chosen[0]))
+        made = scheduled_algorithm(
+            first, task, rounds, topology, step=step, algorithm=algorithm, **{**given, **letters}
+        )
+    else:
+        made = algorithm
+    return Case(
+        group=group or f"{task.name}, {key}",
+        row=row,
+        column=column,
+        task=task,
+        algorithm=made,
+        topology=topology,
+        rounds=rounds,
+        seeds=seeds,
+        key=key,
+        variants=chosen,
+        seed=seed,
+        x0=x0,
+        note=note,
+        constants=given,
+    )
+
+
+def validate(
+    key: str,
+    task: Task,
+    topology: Any,
+    rounds: int,
+    *,
+    confidence: float = 0.95,
+    progress: bool = False,
+    **options: Any,
+) -> Outcome:
+    """Run the theorem's algorithm as its schedule (or ``step="largest"``) says, and hold it against it.
+
+    ``options`` are those of :func:`case_of`: seeds, seed, x0, variants, step, constants, and letters as K=5.
+
+    >>> outcome = validate("dfedadmm.theorem_1", task, W, 500, K=5, seeds=16)       # doctest: +SKIP
+    >>> [str(verdict) for verdict in outcome.verdicts]                              # doctest: +SKIP
+    """
+    return perform(case_of(key, task, topology, rounds, **options), confidence, progress)
 
 
 def perform_all(cases: Sequence[Case], *, confidence: float = 0.95, progress: bool = False) -> list[Outcome]:
@@ -120,16 +202,15 @@ def scheduled_cases(
     problem = tasks.get(task, **(task_options or {})) if isinstance(task, str) else task
     chosen = tuple(variants or [v for v in VARIANTS if v in bounds.variants(key)])
     theorem = bounds.get(key, variant=chosen[0])
-    make = _algorithm_of(key)
-    known = problem.constants.known() | {"K": K, "T": rounds, "rho0": rho0}
-    step_sizes = theorem.step_sizes(**known)
     return [
         Case(
             group=group or f"{problem.name}, {key}",
             row=f"Q = {gossip}",
             column=name,
             task=problem,
-            algorithm=make(K=K, Q=gossip, **step_sizes),
+            algorithm=scheduled_algorithm(
+                theorem, problem, rounds, **_local_steps(theorem, K, gossip), rho0=rho0
+            ),
             topology=graphs.metropolis(graphs.topology(name, problem.m)),
             rounds=rounds,
             seeds=seeds,
@@ -144,11 +225,12 @@ def scheduled_cases(
     ]
 
 
-def _algorithm_of(key: str) -> Callable[..., Any]:
-    """The algorithm that the theorem is about: the one of its paper's name."""
-    from dfltheory import algorithms
-
-    return algorithms.get(key.split(".")[0])
+def _local_steps(theorem: Theorem, K: int, Q: int) -> dict[str, Any]:
+    """K local steps by the names that the theorem's algorithm has for them, and Q where it has that."""
+    names = {f.name for f in fields(algorithm_class(theorem))}
+    if Q != 1 and "Q" not in names:
+        raise InputError(f"Q = {Q}: the algorithm of {theorem.key} has one gossip step a round")
+    return {n: K for n in ("K", "K_u", "K_v") if n in names} | ({"Q": Q} if "Q" in names else {})
 
 
 @dataclass(frozen=True)
@@ -242,4 +324,15 @@ def installed_versions(
     return {name: version(name) for name in names}
 
 
-__all__ = ["VARIANTS", "Case", "Outcome", "Study", "installed_versions", "perform", "perform_all"]
+__all__ = [
+    "VARIANTS",
+    "Case",
+    "Outcome",
+    "Study",
+    "case_of",
+    "installed_versions",
+    "perform",
+    "perform_all",
+    "scheduled_cases",
+    "validate",
+]

@@ -76,6 +76,28 @@ class History:
         except GraphError:  # not connected: the run is what it is, and no theorem's constants exist
             return NetworkConstants(m=self.m)
 
+    @cached_property
+    def random_network(self) -> bool:
+        """Does W_t depend on chance?  True where nothing is known of the network."""
+        return bool(getattr(self.topology, "random", True))
+
+    def __eq__(self, other: object) -> bool:
+        """The same record, NaN for NaN; the topology object, which no file holds, does not count."""
+        if not isinstance(other, History):
+            return NotImplemented
+        plain = (*_SCALARS, "algorithm", "constants", "network", "random_network")
+        if any(getattr(self, n) != getattr(other, n) for n in plain):
+            return False
+        mine, theirs = self._arrays(), other._arrays()
+        return mine.keys() == theirs.keys() and all(
+            np.array_equal(array, theirs[name], equal_nan=True) for name, array in mine.items()
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def _arrays(self) -> dict[str, np.ndarray]:
+        return self.measures() | {name: getattr(self, name) for name in _ARRAYS}
+
     def values(self) -> dict[str, float]:
         """The glossary's names that this run fixes, for ``Theorem.evaluate``.
 
@@ -124,6 +146,8 @@ class History:
             "algorithm": [self.algorithm.name, asdict(self.algorithm)],
             "constants": _plain(self.constants),
             "network": _plain(self.network),
+            "random_network": self.random_network,
+            "chance": getattr(self, "chance", True),  # False: expectations, computed and not sampled
         }
         document |= {name: getattr(self, name) for name in _SCALARS}
         return storage.write(path, arrays, document)
@@ -148,6 +172,9 @@ class History:
             **{name: document[name] for name in _SCALARS},
         )
         history.__dict__["network"] = NetworkConstants(**document["network"])
+        history.__dict__["random_network"] = bool(document.get("random_network", True))
+        if not document.get("chance", True):
+            history.__dict__["chance"] = False
         return history
 
 

@@ -11,13 +11,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dfltheory.analysis.compare import Verdict, compare
+import dfltheory as dfl
+from dfltheory.analysis.compare import Verdict, compare, without_chance
 from dfltheory.analysis.config import read_plan
 from dfltheory.analysis.results import load_results, load_verdicts, verdict_from_dict
 from dfltheory.analysis.statistics import Interval
 from dfltheory.analysis.sweep import sweep
 from dfltheory.errors import DataError, InputError, UnknownNameError
 from dfltheory.files import json_text, write_json
+from dfltheory.training.history import History
 
 TEXT = """
 title = "two axes"
@@ -166,3 +168,36 @@ def test_columns_of_two_types_become_text(tmp_path):
     frame = sweep(read_plan(document, "x.toml"), tmp_path, jobs=1).results.frame
     assert frame["topology.sides"].iloc[0] == "[2, 2]"
     assert frame["topology.sides"].isna().tolist() == [False, False, True, True]
+
+
+@pytest.mark.parametrize("random", [True, False])
+def test_a_history_loads_back_equal_with_what_is_random_in_it(tmp_path, random):
+    task = dfl.tasks.quadratic(m=4, d=2, sigma=0.0, zeta=0.1, seed=1)
+    ring = dfl.graphs.metropolis(dfl.graphs.ring(4))
+    network = dfl.graphs.RandomMatching(4) if random else ring
+    run = dfl.train(dfl.algorithms.DFedSAM(eta=0.02, K=5), task, network, rounds=20, x0=[10.0, 10.0])
+    again = History.load(run.save(tmp_path / "h.safetensors"))
+    assert again == run
+    assert without_chance(again) is without_chance(run) is not random
+    variant = "corrected"
+    assert compare(again, "dfedsam.theorem_4_5", variant=variant).measured == (
+        compare(run, "dfedsam.theorem_4_5", variant=variant).measured
+    )
+    for name in ("grad_norm_sq", "x"):
+        other = History.load(tmp_path / "h.safetensors")
+        getattr(other, name)[0, 0] += 1
+        assert other != run
+    other.seed, other.grad_norm_sq, other.x = 7, run.grad_norm_sq, run.x
+    assert other != run
+    assert run != "a history"
+
+
+def test_exact_expectations_stay_without_chance_in_a_file(tmp_path):
+    from dfltheory.analysis.exact import exact_history
+
+    task = dfl.tasks.quadratic(m=4, d=2, sigma=0.1, zeta=0.1, seed=1)
+    W = dfl.graphs.metropolis(dfl.graphs.ring(4))
+    run = exact_history(dfl.algorithms.DFedAvg(eta=0.02, K=5), task, W, rounds=20)
+    again = History.load(run.save(tmp_path / "h.safetensors"))
+    assert without_chance(run)
+    assert without_chance(again)

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
-from dfltheory.analysis.config.options import REQUIRED, networks, options_of, standard_name
+from dfltheory.analysis.config.options import REQUIRED, builder, networks, options_of, standard_name
 from dfltheory.analysis.config.plan import Experiment
 from dfltheory.errors import InputError
 from dfltheory.files import plain
@@ -109,22 +109,23 @@ def _topology(cell: Experiment, m: int) -> Any:
 
 def _algorithm(cell: Experiment, task: Task) -> Any:
     from dfltheory import algorithms
+    from dfltheory.analysis.schedule import letters_of
 
     name, given = cell.algorithm.name, dict(cell.algorithm.options)
     if cell.theorem is not None and cell.theorem.schedule:
         known = options_of("algorithm", name)
         values = scheduled(cell, task, {n: o.default for n, o in known.items()} | given)
-        given = {n: v for n, v in values.items() if n in known} | given
+        given = letters_of(algorithms.get(name), values) | given
     return algorithms.get(name)(**given)
 
 
 def scheduled(cell: Experiment, task: Task, letters: Mapping[str, Any]) -> dict[str, float]:
-    """The statement's schedule at this task's constants, the algorithm's letters and T."""
-    theorem = theorems_of(cell)[0]
+    """The statement's schedule at this task's constants, the algorithm's letters and T, by glossary name."""
+
     known = {n: v for n, v in letters.items() if isinstance(v, (int, float))} | task.constants.known()
     known |= {"m": task.m, "T": cell.run.rounds} | dict(cell.theorem.constants if cell.theorem else {})
     try:
-        return theorem.step_sizes(**known)
+        return theorems_of(cell)[0].step_sizes(**known)
     except InputError as error:
         raise InputError(f"{error} under [theorem.constants]") from error
 
@@ -171,6 +172,7 @@ def as_case(cell: Experiment, group: str, row: str, column: str, setup: Setup | 
         seed=made.seed,
         key=cell.theorem.key,
         variants=tuple(t.variant for t in theorems_of(cell)),
+        constants=cell.theorem.constants,
     )
 
 
@@ -179,6 +181,8 @@ def as_case(cell: Experiment, group: str, row: str, column: str, setup: Setup | 
 
 def full_configuration(cell: Experiment) -> dict[str, Any]:
     """Everything that the numbers depend on, defaults filled in; neither titles nor folders."""
+    from dfltheory.analysis.schedule import letters_of
+
     document: dict[str, Any] = {"run": _values(cell.run)}
     for section, part in (("task", cell.task), ("algorithm", cell.algorithm), ("topology", cell.topology)):
         if part is None:
@@ -187,7 +191,9 @@ def full_configuration(cell: Experiment) -> dict[str, Any]:
         defaults = {n: o.default for n, o in known.items() if o.default is not REQUIRED}
         if section == "algorithm" and cell.theorem is not None and cell.theorem.schedule:
             # what the schedule fills is not a default
-            defaults = {n: v for n, v in defaults.items() if n not in theorems_of(cell)[0].schedule}
+            kind = builder("algorithm", str(part.name))
+            filled = letters_of(kind, dict.fromkeys(theorems_of(cell)[0].schedule, 1))
+            defaults = {n: v for n, v in defaults.items() if n not in filled}
         document[section] = {**_values(part), **defaults, **part.options}
         if part.name is not None:
             document[section]["name"] = standard_name(section, part.name)

@@ -63,7 +63,10 @@ def _check_theorem(cell: Experiment) -> set[str]:
     schedule = bounds.get(asked.key, (asked.variants or known)[0]).schedule
     if not schedule:
         raise InputError(f"{cell.where}: {asked.key} has no schedule: give the step sizes under [algorithm]")
-    return {str(name) for name in schedule}
+    from dfltheory import algorithms
+    from dfltheory.analysis.schedule import letters_of
+
+    return set(letters_of(algorithms.get(cell.algorithm.name), dict.fromkeys(schedule, 1)))
 
 
 def _check_algorithm(cell: Experiment, scheduled: set[str]) -> None:

@@ -1,0 +1,181 @@
+r"""The algorithm that a theorem speaks of, with the step sizes that it asks for: one place for everybody.
+
+A statement brings its ``schedule`` as data (eta = 1/(L sqrt(K T)), rho = rho0/sqrt(T), ...) and its
+conditions (eta <= 1/(10 K L), ...).  :func:`scheduled_algorithm` puts a task's constants, the network's and
+the horizon T into either and gives the algorithm to be run.
+
+>>> task = dfl.tasks.quadratic(m=16)                                             # doctest: +SKIP
+>>> scheduled_algorithm("dfedsam.theorem_4_5", task, 1000, K=5, rho0=1.0)        # doctest: +SKIP
+DFedSAM(eta=0.0141, K=5, rho=0.0316, Q=1)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from dfltheory.errors import ConditionError, InputError, UnknownNameError
+
+if TYPE_CHECKING:
+    from dfltheory.bounds.theorem import Theorem
+    from dfltheory.tasks.task import Task
+
+Step = Literal["schedule", "largest"]
+
+SPEAKS_OF = {
+    "dfedsam": ("DFedSAM", "DFedAvg", "DPSGD"),
+    "dfedadmm": ("DFedADMMSAM", "DFedADMM"),
+    "dfedsgpsm": ("DFedSGPSM", "DFedSGPM", "OSGP", "SGP"),
+    "dfedmdc": ("DFedMDC", "DFedSMDC"),
+}
+"""Paper (the first word of a key) -> the algorithms that its theorems cover, the most general first."""
+
+_PENALTY = {"DFedADMM", "DFedADMMSAM"}  # their field ``lam`` is the glossary's lam_admm
+
+
+def algorithm_class(theorem: Theorem | str) -> type[Any]:
+    """The algorithm that a theorem is about, in its most general form."""
+    from dfltheory import algorithms, bounds
+
+    key = theorem if isinstance(theorem, str) else theorem.key
+    bounds.variants(key)  # an unknown key tells the nearest
+    names = SPEAKS_OF[key.split(".")[0]]
+    return algorithms.get(names[1] if key == "dfedmdc.theorem_2" else names[0])
+
+
+def letters_of(kind: type[Any], values: Mapping[str, Any]) -> dict[str, Any]:
+    """Glossary names as the fields of an algorithm; what it has no field for is left out."""
+    own = {f.name: f for f in fields(kind)}
+    named = dict(values)
+    if kind.__name__ in _PENALTY:
+        named.pop("lam", None)  # the network's contraction
+        if "lam_admm" in named:
+            named["lam"] = named["lam_admm"]
+    whole = {"Q", "K", "K_u", "K_v"}
+    return {n: int(v) if n in whole else v for n, v in named.items() if n in own}
+
+
+def scheduled_algorithm(
+    theorem: Theorem | str,
+    task: Task,
+    rounds: int,
+    topology: Any = None,
+    *,
+    variant: str | None = None,
+    step: Step = "schedule",
+    algorithm: type[Any] | str | None = None,
+    **letters: Any,
+) -> Any:
+    """The theorem's algorithm with its hyperparameters at this task, network and horizon T = ``rounds``.
+
+    Parameters
+    ----------
+    theorem, variant : a Theorem, or a key (without ``variant`` the first one that has a schedule)
+    topology : anything ``train`` takes; needed by ``step="largest"`` where a condition names the network
+    step : ``"schedule"``: the corollary's; ``"largest"``: the schedule's step sizes, all by one factor, at
+        the edge of what the theorem's conditions admit
+    algorithm : a special case in place of the theorem's own, as ``"dfedavg"``
+    letters : hyperparameters that no schedule fills (K, Q, alpha...), glossary names that complete what the
+        task knows (L=...), rho0 (1 where it is not given), and values that take the schedule's place
+
+    Raises
+    ------
+    InputError, UnknownNameError
+        A letter that nobody knows; a constant or a hyperparameter that is missing.
+    ConditionError
+        ``step="largest"`` and no step size is admissible.
+    """
+    from dfltheory import algorithms, bounds
+
+    thm = _with_schedule(theorem, variant) if isinstance(theorem, str) else theorem
+    kind = algorithm_class(thm) if algorithm is None else algorithm
+    kind = algorithms.get(kind) if isinstance(kind, str) else kind
+    own = {f.name for f in fields(kind)}
+    for name in letters:
+        if name not in own | set(bounds.GLOSSARY):
+            raise UnknownNameError(f"letter of {kind.__name__} or constant", name, own | set(bounds.GLOSSARY))
+    known = task.constants.known() | {"rho0": 1.0, "Q": 1, "m": task.m, "T": rounds, **letters}
+    values = thm.step_sizes(**{n: v for n, v in known.items() if isinstance(v, (int, float))})
+    if step == "largest":
+        values |= _largest(thm, values, known, topology)
+    elif step != "schedule":
+        raise InputError(f"step = {step!r} must be 'schedule' or 'largest'")
+    chosen = letters_of(kind, values) | {n: v for n, v in letters.items() if n in own}
+    if kind.__name__ in _PENALTY and "lam_admm" in letters:
+        chosen["lam"] = letters["lam_admm"]
+    missing = sorted({f.name for f in fields(kind) if _required(f)} - set(chosen))
+    if missing:
+        raise InputError(f"{kind.__name__} needs {', '.join(missing)}: give it, as {missing[0]}=...")
+    return kind(**chosen)
+
+
+def _required(field: Any) -> bool:
+    from dataclasses import MISSING
+
+    return field.default is MISSING and field.default_factory is MISSING
+
+
+def _with_schedule(key: str, variant: str | None) -> Theorem:
+    from dfltheory import bounds
+
+    found = [bounds.get(key, v) for v in ([variant] if variant else bounds.variants(key))]
+    return next((t for t in found if t.schedule), found[0])
+
+
+def network_values(thm: Theorem, topology: Any) -> dict[str, float]:
+    """The network's constants by glossary name, those of push-sum too where the theorem asks for them."""
+    from dfltheory import graphs
+
+    asked = bool({"delta", "C", "q"} & set(thm.needs))
+    return graphs.network_constants(topology, push_sum=True if asked else None).known()
+
+
+def _largest(
+    thm: Theorem, schedule: Mapping[str, float], known: Mapping[str, Any], topology: Any
+) -> dict[str, float]:
+    """The schedule's step sizes times the largest factor at which every condition holds."""
+    from dfltheory.bounds.regions import STEPS
+
+    if topology is not None:
+        known = {**network_values(thm, topology), **known}
+    steps = {n: v for n, v in schedule.items() if n in STEPS}
+    steps = steps or {n: 1.0 for n in STEPS if n in thm.needs}
+    asked = {s.name for c in thm.conditions for s in thm.expand(c.slack).free_symbols}
+    values = {n: known.get(n, schedule.get(n)) for n in thm.needs if n not in steps}
+    missing = sorted(n for n, v in values.items() if v is None and n in asked)
+    if missing:
+        raise InputError(f"the conditions of {thm} need {', '.join(missing)}: give it, or the network")
+    given = {n: 0.5 if v is None else v for n, v in values.items()}  # what no condition asks for
+
+    def admissible(factor: Any) -> Any:
+        here = given | {n: v * factor for n, v in steps.items()}
+        good = np.ones(np.shape(factor), dtype=bool)
+        for _, _, ok in thm.check_conditions(**{n: v for n, v in here.items() if n in thm.needs}):
+            good &= np.broadcast_to(ok, good.shape)
+        return good
+
+    grid = np.geomspace(1e-12, 1e12, 4801)
+    good = admissible(grid)
+    if not good.any():
+        raise ConditionError(f"no step size meets the conditions of {thm} at these constants")
+    if good[-1]:
+        raise InputError(f"no condition of {thm} bounds its step sizes: take step='schedule'")
+    last = int(np.flatnonzero(good)[-1])
+    low, high = grid[last], grid[last + 1]
+    for _ in range(60):  # to rounding
+        middle = (low + high) / 2
+        low, high = (middle, high) if admissible(np.asarray(middle)) else (low, middle)
+    return {n: float(v * low) for n, v in steps.items()}
+
+
+__all__ = [
+    "SPEAKS_OF",
+    "Step",
+    "algorithm_class",
+    "letters_of",
+    "network_values",
+    "scheduled_algorithm",
+]
