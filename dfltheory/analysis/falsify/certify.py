@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dfltheory.analysis.falsify.instance import Instance
+from dfltheory.analysis.falsify.schedule import scheduled
 from dfltheory.analysis.falsify.score import FLOOR, at_horizon
 from dfltheory.errors import InputError
 
@@ -58,11 +59,12 @@ def certify(instance: Instance, theorem: Theorem) -> Certificate:
     told: dict[str, Any] = {}
     at_T: float | None = None
     values: dict[str, Any] = {}
-    for rounds in (instance.T,) if noisy else ROUNDS:
+    only = noisy or scheduled(theorem)  # the steps belong to this horizon
+    for rounds in (instance.T,) if only else ROUNDS:
         run = train(algorithm, task, W, rounds, seeds=SEEDS if noisy else 1, x0=x0, progress=False)
         values = known(run, theorem, instance)
         exact = at_horizon(theorem, instance.batch(), values, instance.T)
-        told, at_T = _noisy(run, theorem, values) if noisy else _sure(run, theorem, values, instance.T)
+        told, at_T = _noisy(run, theorem, values) if noisy else _sure(run, theorem, values, instance.T, only)
         seen = max(told["ratio"], at_T or 0.0)
         if seen > 1.0 or exact["ratio"] <= 1.0:  # confirmed, or nothing to confirm
             break
@@ -83,6 +85,8 @@ def known(run: History, theorem: Theorem, instance: Instance) -> dict[str, Any]:
         push = push_sum_constants(np.array(instance.W))
         values |= {"delta": push.delta, "C": push.C, "q": push.q}
     values["f0_gap"] = max(values["f0_gap"], 0.0)
+    if "rho0" in theorem.needs:  # rho = rho0/sqrt(T)
+        values["rho0"] = float(instance.algorithm.get("rho", 0.0)) * instance.T**0.5
     return {name: values[name] for name in theorem.needs if name in values}
 
 
@@ -93,13 +97,14 @@ def _second_moment(instance: Instance) -> float:
 
 
 def _sure(
-    run: History, theorem: Theorem, values: dict[str, Any], T: int
+    run: History, theorem: Theorem, values: dict[str, Any], T: int, only: bool
 ) -> tuple[dict[str, Any], float | None]:
-    """Without chance: the worst of all horizons up to the rounds that were run, and the horizon T."""
+    """Without chance: the worst of all horizons up to the rounds that were run (or T ``only``), and T."""
     if theorem.lhs.measure not in run.measures():
         raise InputError(f"the run does not measure {theorem.lhs.measure}, which {theorem} is about")
     data = run.measures()[theorem.lhs.measure][0]
-    horizons = {int(h) for h in np.geomspace(1, run.rounds - 1, 60)} | ({T} if run.rounds > T else set())
+    seen = {int(h) for h in np.geomspace(1, run.rounds - 1, 60)} if not only else set()
+    horizons = seen | ({T} if only or run.rounds > T else set())
     rows = [(_ratio(theorem, values, data, h), h) for h in sorted(horizons)]
     (ratio, measured, bound), at = max(rows, key=lambda row: row[0][0])
     still = len(np.unique(data[-STILL:])) <= 4 and bool(data[-1] > 0)
@@ -111,7 +116,7 @@ def _sure(
         "bound": bound,
         "still": still,
     }
-    if run.rounds > T or still:
+    if run.rounds >= T or still:
         return told, _ratio(theorem, values, data, T)[0]
     return told, None
 

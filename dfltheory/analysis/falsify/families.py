@@ -108,13 +108,13 @@ def families(paper: Paper) -> list[Family]:
     if paper == "dfedsam":
         arms += [_family(paper, "piecewise", K=2, copies=False, Q=Q) for Q in (2, 4)]
     if paper == "dfedsgpsm":
-        arms += [_family(paper, "directed", K=K, copies=True) for K in (1, 2)]
+        arms += [_family(paper, "directed", K=K, copies=copies) for K in (1, 2) for copies in (True, False)]
     return arms
 
 
 def _family(paper: Paper, kind: str, K: int, copies: bool, Q: int = 1, T: int = 0) -> Family:
-    clients = 1 if copies else 2
     m = 3 if kind == "directed" else 2
+    clients = 1 if copies else m
     signs = all_signs(T, K, m) if kind == "minibatch" else None
 
     def decode(u: Array) -> tuple[Batch, dict[str, Array]]:
@@ -130,8 +130,9 @@ def _family(paper: Paper, kind: str, K: int, copies: bool, Q: int = 1, T: int = 
         return batch, network
 
     dimension = clients * (1 if kind == "sinusoidal" else _CLIENT) + (kind == "sinusoidal") + 7
-    label = f"{kind}, K = {K}" + (", identical clients" if copies else ", two clients")
-    return Family(label + (f", Q = {Q}" if Q > 1 else ""), dimension, T or 300, decode)
+    label = f"{kind}, K = {K}" + (f", T = {T}" if T else "") + (f", Q = {Q}" if Q > 1 else "")
+    label += ", identical clients" if copies else f", {'three' if m == 3 else 'two'} clients"
+    return Family(label, dimension, T or 300, decode)
 
 
 def _copied(made: Any, m: int) -> Any:

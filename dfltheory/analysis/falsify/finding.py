@@ -12,7 +12,7 @@ import numpy as np
 
 from dfltheory.analysis.falsify.certify import Certificate, certify
 from dfltheory.analysis.falsify.families import families
-from dfltheory.analysis.falsify.instance import Instance, read, write
+from dfltheory.analysis.falsify.instance import FORMAT, Instance, read, write
 from dfltheory.analysis.falsify.search import Arm, search
 from dfltheory.errors import InputError
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from dfltheory.analysis.falsify.orders import Divergence
     from dfltheory.bounds.theorem import Theorem
 
+OUTCOME = "dfltheory.outcome"
 TRIED = 6
 """How many families' best candidates are handed to the training core, the best first."""
 
@@ -64,6 +65,14 @@ class Finding:
             raise InputError(f"there is no counterexample to {self.key} [{self.variant}] to be saved")
         extra = {k: v for k, v in self.to_dict().items() if k not in ("instance", "families", "divergence")}
         return write(path, self.instance, extra)
+
+    def record(self, path: str | Path, command: str) -> Path:
+        """Write the outcome, found or not, with the command that repeats the search."""
+        from dfltheory.files import write_json
+
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
+        write_json(path, {"kind": OUTCOME, "format": FORMAT, "command": command} | self.to_dict())
+        return Path(path)
 
     def __str__(self) -> str:
         head = f"{self.key} [{self.variant}]: "
@@ -155,7 +164,7 @@ def _best(theorem: Theorem, arms: list[Arm]) -> tuple[Instance | None, Certifica
         scores = arm.evaluate(arm.points[arm.best][None])
         if not np.isfinite(scores.ratio[0]):
             continue
-        batch, _ = arm.family.decode(arm.points[arm.best][None])
+        batch = arm.candidates(arm.points[arm.best][None])[0]
         T = int(scores.T[0])
         instance = Instance.of(theorem.key, theorem.variant, arm.family.name, batch, 0, scores.x0, T)
         certificate = certify(instance, theorem)

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dfltheory.analysis.falsify.rounds import Batch, Path, run, settle
+from dfltheory.analysis.falsify.schedule import scheduled
 
 if TYPE_CHECKING:
     from dfltheory.bounds.theorem import Theorem
@@ -39,8 +40,16 @@ def common_start(theorem: Theorem) -> bool:
     return theorem.key.startswith("dfedadmm") or any(COMMON_START in words for words in theorem.assumptions)
 
 
-def score(theorem: Theorem, batch: Batch, network: dict[str, Array], rounds: int) -> Scores:
-    """Simulate, extend to long horizons where the state stands still, and compare with the bound."""
+def score(
+    theorem: Theorem, batch: Batch, network: dict[str, Array], rounds: int, T: Array | None = None
+) -> Scores:
+    """Simulate, extend to long horizons where the state stands still, and compare with the bound.
+
+    ``T``: every candidate's horizon (P,), where a schedule has fixed it; else the worst horizon is sought.
+    """
+    if T is not None:
+        path = run(batch, int(T.max()))
+        return _compared(theorem, batch, network, path, batch.x0, _each(theorem, path, T)[None], T[None])
     path = run(batch, rounds)
     fixed_horizon = batch.signs is not None
     best = _against(theorem, batch, network, path, batch.x0, [rounds] if fixed_horizon else _grid(rounds))
@@ -72,10 +81,23 @@ def _against(
 ) -> Scores:
     horizons = np.array([*short, *(() if batch.signs is not None else LONG)])
     left = np.stack([_left(theorem, path, int(T), int(T) in short) for T in horizons])  # (H, P)
+    return _compared(theorem, batch, network, path, x0, left, np.repeat(horizons[:, None], batch.size, 1))
+
+
+def _compared(
+    theorem: Theorem,
+    batch: Batch,
+    network: dict[str, Array],
+    path: Path,
+    x0: Array,
+    left: Array,
+    horizons: Array,
+) -> Scores:
+    """Left-hand sides at horizons, (H, P) each, over the bound there: the worst of each candidate."""
     values, valid = glossary(theorem, batch, network, path, x0)
     left = np.where(left < FLOOR * values["B"] ** 2, 0.0, left)
-    grid = {name: np.broadcast_to(v, (len(horizons), batch.size)) for name, v in values.items()}
-    grid["T"] = np.broadcast_to(horizons[:, None], left.shape)
+    grid = {name: np.broadcast_to(v, left.shape) for name, v in values.items()} | {"T": horizons}
+    grid["rho0"] = grid["rho"] * np.sqrt(horizons)
     bound = np.asarray(theorem.evaluate(where="nan", **grid))
     with np.errstate(all="ignore"):
         ratio = np.where(valid & (bound > 0), left / bound, np.nan)
@@ -87,7 +109,7 @@ def _against(
     if not admissible.all():
         broken = violation(theorem, {k: v[0] for k, v in grid.items()})
         fitness = np.where(admissible, fitness, INADMISSIBLE - broken)
-    return Scores(np.where(admissible, ratio, np.nan), fitness, horizons[at], x0)
+    return Scores(np.where(admissible, ratio, np.nan), fitness, horizons[at, columns], x0)
 
 
 def _left(theorem: Theorem, path: Path, T: int, simulated: bool) -> Array:
@@ -101,6 +123,15 @@ def _left(theorem: Theorem, path: Path, T: int, simulated: bool) -> Array:
     return value if simulated else np.where(path.still, value, np.nan)
 
 
+def _each(theorem: Theorem, path: Path, T: Array) -> Array:
+    """The left-hand side of every candidate at its own horizon, (P,); all rounds were simulated."""
+    spans = {int(t): theorem.lhs.rounds(int(t)) for t in np.unique(T)}
+    means = theorem.lhs.aggregate == "mean"
+    columns = enumerate(T)
+    windows = [path.slope_sq[spans[int(t)].start : spans[int(t)].stop, p] for p, t in columns]
+    return np.array([w.mean() if means else w.min() for w in windows])
+
+
 def glossary(
     theorem: Theorem, batch: Batch, network: dict[str, Array], path: Path, x0: Array
 ) -> tuple[dict[str, Array], Array]:
@@ -109,7 +140,7 @@ def glossary(
     ones = np.ones(batch.size)
     gap = path.value[min(theorem.lhs.start, len(path.value) - 1)] - known["f_star"]
     valid = np.isfinite(known["f_star"]) & (known["L"] > 0) & np.isfinite(path.slope_sq).all(0)
-    if "rho" not in theorem.needs:  # it speaks of plain gradients
+    if not {"rho", "rho0"} & set(theorem.needs):  # it speaks of plain gradients
         valid = valid & (batch.rho * ones == 0)
     values = {
         **{name: known[name] for name in ("L", "B", "sigma_g", "beta")},

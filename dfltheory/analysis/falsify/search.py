@@ -11,6 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dfltheory.analysis.falsify.families import Family
+from dfltheory.analysis.falsify.rounds import Batch
+from dfltheory.analysis.falsify.schedule import scheduled, under_schedule
 from dfltheory.analysis.falsify.score import Scores, score
 
 if TYPE_CHECKING:
@@ -45,9 +47,17 @@ class Arm:
     def evaluate(self, points: Array) -> Scores:
         """The scores of points of the unit cube."""
         self.evaluations += len(points)
-        batch, network = self.family.decode(points)
         with np.errstate(all="ignore"):
-            return score(self.theorem, batch, network, self.family.rounds)
+            batch, network, T = self.candidates(points)
+            return score(self.theorem, batch, network, self.family.rounds, T)
+
+    def candidates(self, points: Array) -> tuple[Batch, dict[str, Array], Array | None]:
+        """Problems, networks, and horizons where a schedule fixes them, of points of the unit cube."""
+        batch, network = self.family.decode(points)
+        if not scheduled(self.theorem):
+            return batch, network, None
+        batch, T = under_schedule(self.theorem, batch)
+        return batch, network, T
 
     @property
     def best(self) -> int:

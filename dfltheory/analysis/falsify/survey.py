@@ -1,0 +1,70 @@
+"""Every theorem and corollary searched, one outcome file each.
+
+    python -m dfltheory.analysis.falsify.survey DIR --variant corrected --seconds 300
+
+writes DIR/KEY-VARIANT.json: what was searched and for how long, the best ratio, and the best candidate, which
+``dfltheory falsify --replay`` runs again. Statements whose file is there already are left out, so that a
+survey that was stopped goes on. Exit status 1 when a corrected statement was refuted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dfltheory.analysis.falsify.finding import falsify
+
+if TYPE_CHECKING:
+    from dfltheory.bounds.theorem import Theorem
+
+
+def searched(prefix: str = "", variant: str = "") -> Iterator[Theorem]:
+    """The statements that :func:`falsify` searches, in the registry's order: theorems and corollaries."""
+    from dfltheory import bounds
+
+    for theorem in bounds.statements():
+        wanted = theorem.key.startswith(prefix) and theorem.variant.startswith(variant)
+        if wanted and theorem.kind in ("theorem", "corollary"):
+            yield theorem
+
+
+def outcome_file(folder: Path, theorem: Theorem) -> Path:
+    """Where the outcome of a statement is kept."""
+    return folder / f"{theorem.key}-{theorem.variant}.json"
+
+
+def command(theorem: Theorem, seconds: float, seed: int, enough: float) -> str:
+    """The command that repeats the search."""
+    more = "" if enough == 2.0 else f" --enough {enough:g}"
+    return f"dfltheory falsify {theorem.key} --variant {theorem.variant} --seconds {seconds:g} --seed {seed}{more}"
+
+
+def main(arguments: list[str]) -> int:
+    """Search, write, tell."""
+    parser = argparse.ArgumentParser(prog="python -m dfltheory.analysis.falsify.survey", description=__doc__)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--seconds", type=float, default=300.0, help="budget of each statement")
+    parser.add_argument("--variant", default="", help="variants that begin so; corrected is the nightly survey")
+    parser.add_argument("--key", default="", help="keys that begin so")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--enough", type=float, default=math.inf, help="stop a search beyond this ratio")
+    given = parser.parse_args(arguments)
+    status = 0
+    for theorem in searched(given.key, given.variant):
+        path = outcome_file(given.folder, theorem)
+        if path.exists():
+            continue
+        found = falsify(theorem, seconds=given.seconds, seed=given.seed, enough=given.enough)
+        found.record(path, command(theorem, given.seconds, given.seed, given.enough))
+        print(found, flush=True)
+        if found.violated and theorem.variant.startswith("corrected"):
+            status = 1
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
