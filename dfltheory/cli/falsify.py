@@ -18,7 +18,7 @@ def falsify(
         str | None, typer.Argument(help="The theorem, as listed by `dfltheory bound`; not with --replay.")
     ] = None,
     variant: Annotated[str, typer.Option(help="printed, appendix, corrected, ...")] = "printed",
-    seconds: Annotated[float, typer.Option(help="Budget of the search.")] = 60.0,
+    seconds: Annotated[float, typer.Option(help="Budget of the search; the confirmation is extra.")] = 60.0,
     seed: Annotated[int, typer.Option(help="Root of all chance.")] = 0,
     enough: Annotated[
         float, typer.Option(help="Stop once measured/bound exceeds this; inf uses the whole budget.")
@@ -33,8 +33,11 @@ def falsify(
 ) -> None:
     """Search for a problem inside a theorem's assumptions that violates its bound.
 
-    Every hit is run again by the training core and written to a small JSON file (--out, or
-    counterexample-KEY-VARIANT.json here). Exit status 1 when a counterexample is found or replayed, 0 when
+    Corollaries are searched under their schedule; for statements in O(.) a family of problems is sought along
+    which measured/expression diverges. Every hit is run again by the training core and written to a small
+    JSON file (--out, or counterexample-KEY-VARIANT.json here), which --replay runs again.
+
+    Exit status 1 when a counterexample is found or replayed, 0 when
     none is found (which proves nothing).
 
     Examples:
@@ -63,7 +66,7 @@ def falsify(
 
 
 def _save(found: Finding, out: Path | None) -> Path | None:
-    if not found.violated or found.instance is None:  # a family that diverges is told in full by --json
+    if not found.violated:
         return None
     return found.save(out or Path(f"counterexample-{found.key}-{found.variant}.json"))
 

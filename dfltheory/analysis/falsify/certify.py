@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dfltheory.analysis.falsify import two_block
 from dfltheory.analysis.falsify.instance import Instance
 from dfltheory.analysis.falsify.schedule import scheduled
 from dfltheory.analysis.falsify.score import FLOOR, at_horizon
@@ -54,7 +55,7 @@ def certify(instance: Instance, theorem: Theorem) -> Certificate:
     from dfltheory.training import train
 
     algorithm, task, W, x0 = instance.build()
-    noisy = bool(instance.task["sigma"])
+    noisy, two = instance.noisy, theorem.lhs.measure.startswith("two_block")
     exact: dict[str, float] = {}
     told: dict[str, Any] = {}
     at_T: float | None = None
@@ -63,7 +64,10 @@ def certify(instance: Instance, theorem: Theorem) -> Certificate:
     for rounds in (instance.T,) if only else ROUNDS:
         run = train(algorithm, task, W, rounds, seeds=SEEDS if noisy else 1, x0=x0, progress=False)
         values = known(run, theorem, instance)
-        exact = at_horizon(theorem, instance.batch(), values, instance.T)
+        if two:
+            exact = two_block.at_horizon(theorem, instance.two_blocks(), values, instance.T)
+        else:
+            exact = at_horizon(theorem, instance.batch(), values, instance.T)
         told, at_T = _noisy(run, theorem, values) if noisy else _sure(run, theorem, values, instance.T, only)
         seen = max(told["ratio"], at_T or 0.0)
         if seen > 1.0 or exact["ratio"] <= 1.0:  # confirmed, or nothing to confirm
@@ -84,10 +88,35 @@ def known(run: History, theorem: Theorem, instance: Instance) -> dict[str, Any]:
 
         push = push_sum_constants(np.array(instance.W))
         values |= {"delta": push.delta, "C": push.C, "q": push.q}
+    if theorem.lhs.measure.startswith("two_block"):
+        values |= _two_block_values(instance, theorem)
     values["f0_gap"] = max(values["f0_gap"], 0.0)
     if "rho0" in theorem.needs:  # rho = rho0/sqrt(T)
         values["rho0"] = float(instance.algorithm.get("rho", 0.0)) * instance.T**0.5
     return {name: values[name] for name in theorem.needs if name in values}
+
+
+def _two_block_values(instance: Instance, theorem: Theorem) -> dict[str, Any]:
+    """F(ubar, V) - F*, the spread of the shared parts, and the diversity along the trajectory."""
+    batch = instance.two_blocks()
+    lam = {"lam": np.zeros(1)}
+    told = two_block.glossary(batch, two_block.run(batch, theorem.lhs.start), theorem.lhs.start, lam)
+    known = {name: float(told[name][0]) for name in ("f0_gap", "x0_spread")}
+    return known | {"delta_u": two_block.diversity_along(batch, instance.T)}
+
+
+def _measured(run: History, theorem: Theorem) -> Any:
+    """The theorem's measure in every round, (seeds, rounds)."""
+    told, name = run.measures(), theorem.lhs.measure
+    if name in told and not name.startswith("two_block_next"):
+        return told[name]
+    if name in told:
+        return told[name][:, :-1]  # the last round would need one more
+    if name != "two_block_weighted":
+        raise InputError(f"the run does not measure {name}, which {theorem} is about")
+    v = run.values()
+    a, b = v["eta_u"] * v["K_u"], v["eta_v"] * v["K_v"]
+    return (a * told["grad_u_sq_next"] + b * told["grad_v_sq"])[:, :-1] / 4
 
 
 def _second_moment(instance: Instance) -> float:
@@ -100,9 +129,7 @@ def _sure(
     run: History, theorem: Theorem, values: dict[str, Any], T: int, only: bool
 ) -> tuple[dict[str, Any], float | None]:
     """Without chance: the worst of all horizons up to the rounds that were run (or T ``only``), and T."""
-    if theorem.lhs.measure not in run.measures():
-        raise InputError(f"the run does not measure {theorem.lhs.measure}, which {theorem} is about")
-    data = run.measures()[theorem.lhs.measure][0]
+    data = _measured(run, theorem)[0]
     seen = {int(h) for h in np.geomspace(1, run.rounds - 1, 60)} if not only else set()
     horizons = seen | ({T} if only or run.rounds > T else set())
     rows = [(_ratio(theorem, values, data, h), h) for h in sorted(horizons)]
@@ -135,9 +162,11 @@ def _ratio(theorem: Theorem, values: dict[str, Any], data: Any, T: int) -> tuple
 
 
 def _noisy(run: History, theorem: Theorem, values: dict[str, Any]) -> tuple[dict[str, Any], float | None]:
-    from dfltheory.analysis.compare import left_hand_side
+    from dfltheory.analysis.statistics import mean_interval, min_interval
 
-    left = left_hand_side(run, theorem, 0.999)
+    span = theorem.lhs.rounds(run.rounds)
+    samples = _measured(run, theorem)[:, span.start : span.stop].astype(float)
+    left = (min_interval if theorem.lhs.aggregate == "min" else mean_interval)(samples, 0.999)
     bound = float(theorem.evaluate(where="ignore", **(values | {"T": run.rounds})))
     told = {
         "rounds": run.rounds,

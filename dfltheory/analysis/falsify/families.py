@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,11 @@ from numpy.typing import NDArray
 from dfltheory.analysis.falsify.clients import Clients, Waves
 from dfltheory.analysis.falsify.ramps import Ramps
 from dfltheory.analysis.falsify.rounds import Batch, Paper, all_signs
+from dfltheory.analysis.falsify.splits import Splits
+from dfltheory.analysis.falsify.two_block import TwoBatch
+
+if TYPE_CHECKING:
+    from dfltheory.bounds.theorem import Theorem
 
 Array = NDArray[Any]
 
@@ -27,7 +32,7 @@ class Family:
     name: str
     dimension: int
     rounds: int
-    decode: Callable[[Array], tuple[Batch, dict[str, Array]]]
+    decode: Callable[[Array], tuple[Any, dict[str, Array]]]
 
 
 class _Reader:
@@ -100,6 +105,14 @@ def _directed(read: _Reader) -> tuple[Array, dict[str, Array]]:
     }
 
 
+def families_of(theorem: Theorem) -> list[Family]:
+    """Every arm of the search for a statement with constants."""
+    paper = theorem.key.split(".")[0]
+    if paper == "dfedmdc":
+        return two_block_families(equal=any(c.name == "a <= b" for c in theorem.conditions))
+    return families(paper)  # type: ignore[arg-type]
+
+
 def families(paper: Paper) -> list[Family]:
     """Every arm of the search for the theorems of one paper."""
     arms = [_family(paper, "piecewise", K=K, copies=copies) for K in (1, 2, 5) for copies in (True, False)]
@@ -135,10 +148,54 @@ def _family(paper: Paper, kind: str, K: int, copies: bool, Q: int = 1, T: int = 
     return Family(label, dimension, T or 300, decode)
 
 
+def two_block_families(equal: bool) -> list[Family]:
+    """The arms for DFedMDC and DFedSMDC; ``equal``: eta_u K_u L_u = eta_v K_v L_v, as Theorem M may ask."""
+    steps = ((1, 1), (2, 1), (1, 3))
+    arms = [_two_block("ramps", Ku, Kv, copies, equal) for Ku, Kv in steps for copies in (True, False)]
+    return [*arms, *(_two_block("noisy parabolas", Ku, Kv, False, equal) for Ku, Kv in ((1, 1), (2, 3)))]
+
+
+def _two_block(kind: str, K_u: int, K_v: int, copies: bool, equal: bool) -> Family:
+    noisy = kind != "ramps"
+
+    def decode(u: Array) -> tuple[TwoBatch, dict[str, Array]]:
+        read = _Reader(u)
+        ramps = _parabolas(read) if noisy else _ramps(read, 1 if copies else 2)
+        ramps = ramps.alike(2) if copies else ramps
+        b, v0, u0 = (np.stack([read.between(-3, 3), read.between(-3, 3)], -1) for _ in range(3))
+        h, k = read.log(1e-2, 10), read.log_or_zero(1e-3, 3, 1.0 if noisy else 0.4)
+        clients = Splits(ramps, b, h, k)
+        known = clients.constants()
+        W, network = _pair(read, copies=False)
+        a = read.log(1e-4, 0.03)
+        other = read.log(1e-4, 0.06)
+        spread = read.unit() < 0.5
+        u0 = np.where(spread[:, None], u0, u0[:, :1])
+        rho = read.log_or_zero(1e-3, 10, 0.4) * (not noisy)
+        sigma_u, sigma_v = (read.log_or_zero(1e-3, 10, 0.3) * noisy for _ in range(2))
+        eta_u, eta_v = (
+            step / (K * L)
+            for step, K, L in ((a, K_u, known["L_u"]), (a if equal else other, K_v, known["L_v"]))
+        )
+        return TwoBatch(clients, u0, v0, W, eta_u, eta_v, K_u, K_v, rho, sigma_u, sigma_v), network
+
+    dimension = (3 if noisy else (1 if copies else 2) * _CLIENT) + 15
+    who = "identical clients" if copies else "two clients"
+    return Family(f"two blocks, {kind}, K_u = {K_u}, K_v = {K_v}, {who}", dimension, 400, decode)
+
+
+def _parabolas(read: _Reader) -> Ramps:
+    """r_i(u) = h (u - a_i)^2/2 on |u - a_i| <= 1000, one h for both clients; 3 numbers."""
+    h, centres = read.log(1e-2, 10), np.stack([read.between(-3, 3), read.between(-3, 3)], -1)
+    reach = np.full_like(centres, 1e3)[..., None]
+    slopes = np.repeat(h[:, None, None], 2, axis=1)
+    return Ramps(centres[..., None] - reach, 2 * reach, slopes, -slopes[..., 0] * reach[..., 0])
+
+
 def _copied(made: Any, m: int) -> Any:
     if isinstance(made, Waves):
         return Waves(np.repeat(made.centres, m, axis=1), made.a, made.w)
     return made.alike(m)
 
 
-__all__ = ["Family", "families"]
+__all__ = ["Family", "families", "families_of", "two_block_families"]

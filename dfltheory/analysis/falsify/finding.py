@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dfltheory.analysis.falsify.certify import Certificate, certify
-from dfltheory.analysis.falsify.families import families
+from dfltheory.analysis.falsify.divergence import Divergence, again, read_divergence
+from dfltheory.analysis.falsify.families import families_of
 from dfltheory.analysis.falsify.instance import FORMAT, Instance, read, write
 from dfltheory.analysis.falsify.search import Arm, search
 from dfltheory.errors import InputError
 
 if TYPE_CHECKING:
-    from dfltheory.analysis.falsify.orders import Divergence
     from dfltheory.bounds.theorem import Theorem
 
 OUTCOME = "dfltheory.outcome"
@@ -61,6 +61,8 @@ class Finding:
 
     def save(self, path: str | Path) -> Path:
         """Write the counterexample as a small JSON file, for :func:`replay`."""
+        if self.divergence is not None:
+            return self.divergence.save(path)
         if self.instance is None:
             raise InputError(f"there is no counterexample to {self.key} [{self.variant}] to be saved")
         extra = {k: v for k, v in self.to_dict().items() if k not in ("instance", "families", "divergence")}
@@ -79,8 +81,6 @@ class Finding:
         tail = f"{self.evaluations} candidates in {self.seconds:.0f} s"
         if self.divergence is not None:
             return f"{head}{self.divergence} ({tail})"
-        if self.violated and self.instance is None:
-            return f"{head}measured/bound = {self.ratio:.6g} was seen by the training core ({tail})"
         if not self.violated or self.certificate is None or self.instance is None:
             return (
                 f"{head}no counterexample found; the largest measured/bound is {self.ratio:.6g} ({tail}). "
@@ -117,7 +117,8 @@ def falsify(
     enough : stop once measured / bound exceeds this; ``inf`` uses the whole budget
     progress : called with (best ratio, evaluations) now and then
 
-    For statements in O(.) it looks for a one-parameter family along which measured / expression diverges.
+    Corollaries are searched under their schedule. For statements in O(.) it looks for
+    a one-parameter family along which measured / expression diverges.
 
     Raises
     ------
@@ -130,16 +131,15 @@ def falsify(
     if not seconds > 0:
         raise InputError(f"seconds = {seconds} must be > 0")
     started = time.monotonic()
-    if theorem.lhs.measure.startswith("two_block") or theorem.order:
+    if theorem.order:
         from dfltheory.analysis.falsify.orders import falsify_order
 
         return falsify_order(theorem, seconds, seed)
-    paper = theorem.key.split(".")[0]
     if theorem.lhs.aggregate == "each" or theorem.kind not in ("theorem", "corollary"):
         raise InputError(
             f"{theorem} is a {theorem.kind} inside a proof: falsify searches theorems and corollaries"
         )
-    arms = search(theorem, families(paper), seconds, seed, enough, progress)  # type: ignore[arg-type]
+    arms = search(theorem, families_of(theorem), seconds, seed, enough, progress)
     instance, certificate = _best(theorem, arms)
     ratio = certificate.exact["ratio"] if certificate is not None else float("nan")
     return Finding(
@@ -177,13 +177,18 @@ def _best(theorem: Theorem, arms: list[Arm]) -> tuple[Instance | None, Certifica
 
 
 def replay(path: str | Path) -> Finding:
-    """Run a saved counterexample again, exactly and through the training core."""
+    """Run a saved counterexample, or a saved outcome's best candidate, again: exactly and by the core."""
     from dfltheory import bounds
 
     started = time.monotonic()
+    told = read_divergence(path)
+    if told is not None:
+        family = again(told)
+        grown, spent = family.ratios[-1] / family.ratios[0], time.monotonic() - started
+        count = len(family.ratios)
+        return Finding(told.key, told.variant, family.diverges, grown, count, spent, 0, divergence=family)
     instance = read(path)
-    theorem = bounds.get(instance.key, instance.variant)
-    certificate = certify(instance, theorem)
+    certificate = certify(instance, bounds.get(instance.key, instance.variant))
     return Finding(
         instance.key,
         instance.variant,

@@ -12,6 +12,8 @@ import numpy as np
 from dfltheory.analysis.falsify.clients import Waves
 from dfltheory.analysis.falsify.ramps import Ramps, RampTask
 from dfltheory.analysis.falsify.rounds import Batch, all_signs
+from dfltheory.analysis.falsify.splits import Splits, SplitTask
+from dfltheory.analysis.falsify.two_block import TwoBatch
 from dfltheory.errors import DataError, InputError
 
 if TYPE_CHECKING:
@@ -28,8 +30,9 @@ class Instance:
 
     ``task``: ``{"kind": "ramps", "knots", "widths", "slopes", "left", "sigma"}`` (see
     :mod:`dfltheory.analysis.falsify.ramps`) or ``{"kind": "sinusoidal", "centres", "a", "w", "sigma"}``;
-    ``sigma`` is a two-point noise, +sigma or -sigma with probability 1/2.  ``W`` rows of the mixing matrix;
-    ``x0`` one start for each client; ``T`` the horizon.
+    ``sigma`` is a two-point noise, +sigma or -sigma with probability 1/2.  Two-block problems are of the kind
+    ``split`` (:mod:`dfltheory.analysis.falsify.splits`), with Gaussian noise ``sigma_u``, ``sigma_v``.
+    ``W`` rows of the mixing matrix; ``x0`` one start for each client ([u, v] in two blocks); ``T`` horizon.
     """
 
     key: str
@@ -38,7 +41,7 @@ class Instance:
     algorithm: dict[str, Any]
     task: dict[str, Any]
     W: list[list[float]]
-    x0: list[float]
+    x0: list[Any]
     T: int
 
     def build(self) -> tuple[Algorithm, Task, Any, Any]:
@@ -51,19 +54,48 @@ class Instance:
         letters = dict(self.algorithm)
         algorithm = algorithms.get(letters.pop("name"))(**letters)
         numbers = dict(self.task)
-        kind, sigma = numbers.pop("kind"), numbers.pop("sigma")
+        kind, sigma = numbers.pop("kind"), numbers.pop("sigma", 0.0)
         noise = FiniteSupport.signs(sigma, [1.0]) if sigma else 0.0
+        if kind == "split":
+            return algorithm, SplitTask(**numbers), np.array(self.W), np.array(self.x0, dtype=float)
         if kind == "ramps":
             task: Task = RampTask(**numbers, noise=noise)
         elif kind == "sinusoidal":
             centres = np.asarray(numbers["centres"], dtype=float)[:, None]
             task = Sinusoidal(centres, numbers["a"], numbers["w"], noise)
         else:
-            raise InputError(f"no kind of task is called {kind!r} in a counterexample: ramps or sinusoidal")
+            raise InputError(
+                f"no kind of task is called {kind!r} in a counterexample: ramps, sinusoidal, split"
+            )
         return algorithm, task, np.array(self.W), np.array(self.x0, dtype=float)[:, None]
 
+    @property
+    def noisy(self) -> bool:
+        """Does anything depend on chance?"""
+        return any(self.task.get(name) for name in ("sigma", "sigma_u", "sigma_v"))
+
+    def two_blocks(self) -> TwoBatch:
+        """A two-block instance as a batch of one candidate."""
+        t, a = self.task, self.algorithm
+        one = {k: np.array([v], dtype=float) for k, v in t.items() if k != "kind"}
+        ramps = Ramps(*(one[name] for name in ("knots", "widths", "slopes", "left")))
+        x0 = np.array([self.x0], dtype=float)
+        numbers = {name: np.array([a[name]]) for name in ("eta_u", "eta_v")}
+        noise = {name: one[name] for name in ("sigma_u", "sigma_v")}
+        return TwoBatch(
+            Splits(ramps, one["b"], one["h"], one["k"]),
+            x0[..., 0],
+            x0[..., 1],
+            np.array([self.W]),
+            K_u=int(a["K_u"]),
+            K_v=int(a["K_v"]),
+            rho=np.array([a.get("rho", 0.0)]),
+            **numbers,
+            **noise,
+        )
+
     def batch(self) -> Batch:
-        """The same as a batch of one candidate, for the exact evaluation."""
+        """The same as a batch of one candidate, for the exact evaluation (one block)."""
         one = {k: np.asarray([v], dtype=float) for k, v in self.task.items() if k not in ("kind", "sigma")}
         clients = Ramps(**one) if self.task["kind"] == "ramps" else Waves(**one)
         a = self.algorithm
@@ -85,14 +117,24 @@ class Instance:
         )
 
     @classmethod
-    def of(cls, key: str, variant: str, family: str, batch: Batch, index: int, x0: Any, T: int) -> Instance:
+    def of(cls, key: str, variant: str, family: str, batch: Any, index: int, x0: Any, T: int) -> Instance:
         """Candidate number ``index`` of a batch, with the start and the horizon that were found worst."""
 
         def number(value: Any) -> float:
             return float(np.broadcast_to(np.asarray(value, dtype=float), (batch.size,))[index])
 
+        letters: dict[str, Any]
+        if isinstance(batch, TwoBatch):
+            names = ("sigma_u", "sigma_v")
+            task = batch.clients.describe(index) | {name: number(getattr(batch, name)) for name in names}
+            letters = {"name": "DFedMDC"} | {n: number(getattr(batch, n)) for n in ("eta_u", "eta_v")}
+            letters |= {"K_u": batch.K_u, "K_v": batch.K_v}
+            if number(batch.rho):
+                letters |= {"name": "DFedSMDC", "rho": number(batch.rho)}
+            W = batch.W[index].tolist()
+            return cls(key, variant, family, letters, task, W, np.asarray(x0)[index].tolist(), int(T))
         task = batch.clients.describe(index) | {"sigma": number(batch.sigma)}
-        letters: dict[str, Any] = {"eta": number(batch.eta), "K": batch.K, "rho": number(batch.rho)}
+        letters = {"eta": number(batch.eta), "K": batch.K, "rho": number(batch.rho)}
         if batch.paper == "dfedsam":
             letters = {"name": "DFedSAM"} | letters | {"Q": batch.Q}
         elif batch.paper == "dfedadmm":

@@ -1,4 +1,4 @@
-"""Corollaries hold under a schedule: the step sizes follow from the horizon, which is one number of the search."""
+"""Corollaries hold under a schedule: the step sizes follow from the horizon, a number of the search."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 Array = NDArray[Any]
 HORIZON = 1000
-"""The longest horizon of a schedule: all of its rounds are simulated, for its small steps rarely stand still."""
+"""The longest horizon of a schedule: all its rounds are simulated, for small steps rarely stand still."""
 _STEPS = (1e-5, 2.0)
 """The range of step sizes that the families draw from; here it is read as a range of horizons."""
 _OF = {"eta": "eta", "lam_admm": "lam", "rho": "rho", "Q": "Q"}

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dfltheory.analysis.falsify.rounds import Batch, Path, run, settle
-from dfltheory.analysis.falsify.schedule import scheduled
 
 if TYPE_CHECKING:
     from dfltheory.bounds.theorem import Theorem
@@ -98,18 +97,23 @@ def _compared(
     left = np.where(left < FLOOR * values["B"] ** 2, 0.0, left)
     grid = {name: np.broadcast_to(v, left.shape) for name, v in values.items()} | {"T": horizons}
     grid["rho0"] = grid["rho"] * np.sqrt(horizons)
+    return judged(theorem, left, grid, valid, x0)
+
+
+def judged(theorem: Theorem, left: Array, grid: dict[str, Array], valid: Array, x0: Array) -> Scores:
+    """Left-hand sides (H, P) over the bound at ``grid`` (H, P); nan where a candidate is no problem."""
     bound = np.asarray(theorem.evaluate(where="nan", **grid))
     with np.errstate(all="ignore"):
         ratio = np.where(valid & (bound > 0), left / bound, np.nan)
     known = np.isfinite(ratio)
     at = np.where(known, ratio, -1.0).argmax(0)
-    columns = np.arange(batch.size)
+    columns = np.arange(left.shape[1])
     ratio, admissible = ratio[at, columns], known.any(0)
     fitness = np.where(admissible, np.log10(np.where(admissible, ratio, 1) + 1e-30), INADMISSIBLE)
     if not admissible.all():
         broken = violation(theorem, {k: v[0] for k, v in grid.items()})
         fitness = np.where(admissible, fitness, INADMISSIBLE - broken)
-    return Scores(np.where(admissible, ratio, np.nan), fitness, horizons[at, columns], x0)
+    return Scores(np.where(admissible, ratio, np.nan), fitness, grid["T"][at, columns], x0)
 
 
 def _left(theorem: Theorem, path: Path, T: int, simulated: bool) -> Array:
@@ -188,4 +192,14 @@ def violation(theorem: Theorem, values: dict[str, Array]) -> Array:
     return total
 
 
-__all__ = ["FLOOR", "INADMISSIBLE", "Scores", "at_horizon", "common_start", "glossary", "score", "violation"]
+__all__ = [
+    "FLOOR",
+    "INADMISSIBLE",
+    "Scores",
+    "at_horizon",
+    "common_start",
+    "glossary",
+    "judged",
+    "score",
+    "violation",
+]

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dfltheory.analysis.falsify import two_block
 from dfltheory.analysis.falsify.families import Family
-from dfltheory.analysis.falsify.rounds import Batch
 from dfltheory.analysis.falsify.schedule import scheduled, under_schedule
 from dfltheory.analysis.falsify.score import Scores, score
 
@@ -49,9 +49,11 @@ class Arm:
         self.evaluations += len(points)
         with np.errstate(all="ignore"):
             batch, network, T = self.candidates(points)
+            if isinstance(batch, two_block.TwoBatch):
+                return two_block.score(self.theorem, batch, network, self.family.rounds)
             return score(self.theorem, batch, network, self.family.rounds, T)
 
-    def candidates(self, points: Array) -> tuple[Batch, dict[str, Array], Array | None]:
+    def candidates(self, points: Array) -> tuple[Any, dict[str, Array], Array | None]:
         """Problems, networks, and horizons where a schedule fixes them, of points of the unit cube."""
         batch, network = self.family.decode(points)
         if not scheduled(self.theorem):

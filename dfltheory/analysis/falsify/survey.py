@@ -40,7 +40,8 @@ def outcome_file(folder: Path, theorem: Theorem) -> Path:
 def command(theorem: Theorem, seconds: float, seed: int, enough: float) -> str:
     """The command that repeats the search."""
     more = "" if enough == 2.0 else f" --enough {enough:g}"
-    return f"dfltheory falsify {theorem.key} --variant {theorem.variant} --seconds {seconds:g} --seed {seed}{more}"
+    what = f"dfltheory falsify {theorem.key} --variant {theorem.variant}"
+    return f"{what} --seconds {seconds:g} --seed {seed}{more}"
 
 
 def main(arguments: list[str]) -> int:
@@ -48,7 +49,9 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m dfltheory.analysis.falsify.survey", description=__doc__)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--seconds", type=float, default=300.0, help="budget of each statement")
-    parser.add_argument("--variant", default="", help="variants that begin so; corrected is the nightly survey")
+    parser.add_argument(
+        "--variant", default="", help="variants that begin so; corrected is the nightly survey"
+    )
     parser.add_argument("--key", default="", help="keys that begin so")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--enough", type=float, default=math.inf, help="stop a search beyond this ratio")

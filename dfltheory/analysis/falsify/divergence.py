@@ -1,0 +1,217 @@
+"""A one-parameter family of problems along which measured / expression may grow without bound."""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dfltheory.analysis.falsify.members import MEMBERS, Member, Numbers
+from dfltheory.analysis.rate_fit import fit_exponent
+from dfltheory.errors import DataError, DFLTheoryError
+
+if TYPE_CHECKING:
+    from dfltheory.bounds.theorem import Theorem
+
+KIND = "dfltheory.divergence"
+FACTORS = (1.0, 4.0, 16.0, 64.0)
+JOINTLY = (1.0, 3.0, 9.0, 27.0)
+"""Factors of two parameters that grow together: their product is the number of steps that must be run."""
+DIVERGES = 0.2
+"""A ratio counts as growing when its last two local exponents exceed this."""
+LEVELS = 0.8
+"""A ratio whose local exponent falls faster than this from one factor to the next is levelling off."""
+SETTLED = 0.1
+"""How far the expression's last local exponent may be from the one that it has in the limit."""
+STRUCTURE = ("T", "K", "K_u", "K_v", "gap", "alpha")
+"""Parameters that no O(.) may hide; the others are constants of the problem, which authors may mean to."""
+
+
+@dataclass(frozen=True)
+class Divergence:
+    """A one-parameter family: ``ratios`` = measured / expression at ``values`` of ``parameter``.
+
+    ``member``: which kind of problem (:mod:`.members`).  ``T*K``: both grow by the same factor; ``gap`` and
+    ``alpha`` stand for 1/(1 - lam) and 1/(1 - alpha).
+    ``exponent`` [``low``, ``high``] of the ratio in the parameter.  ``structural``: is it one that no O(.)
+    may hide?  ``settled``: has the expression's own exponent come to its limit?  ``base``: the first member.
+    ``core``: the ratio of the last member as the training core measures it (with its own noise).
+    """
+
+    key: str
+    variant: str
+    member: str
+    parameter: str
+    values: tuple[float, ...]
+    ratios: tuple[float, ...]
+    exponent: float
+    low: float
+    high: float
+    structural: bool
+    settled: bool
+    base: dict[str, float]
+    core: float | None = None
+
+    @property
+    def diverges(self) -> bool:
+        """Does the ratio grow in a parameter that no O(.) may hide, and not only before the limit sets in?"""
+        slopes = _slopes(self.values, self.ratios)
+        levels_off = slopes[-1] < LEVELS * slopes[-2]
+        grows = self.low > DIVERGES and not levels_off and self.ratios[-1] > 3 * self.ratios[0]
+        confirmed = self.core is None or self.core > 2 / 3 * self.ratios[-1]
+        return grows and self.settled and self.structural and confirmed
+
+    def save(self, path: str | Path) -> Path:
+        """Write the family as a small JSON file, for :func:`dfltheory.analysis.falsify.replay`."""
+        from dfltheory.files import write_json
+
+        write_json(path, {"kind": KIND, "format": 1, "divergence": asdict(self)})
+        return Path(path)
+
+    def __str__(self) -> str:
+        ratios = ", ".join(f"{r:.3g}" for r in self.ratios)
+        fit = f"{self.parameter}^{self.exponent:.3g} [{self.low:.3g}, {self.high:.3g}]"
+        if self.diverges:
+            return f"measured/expression diverges like {fit} ({self.member}): {ratios}"
+        why = "" if self.structural else ", a constant of the problem, which an O(.) may mean to hide"
+        why += "" if self.settled else ", before the limit of the expression sets in"
+        return f"no diverging family found; the steepest grows like {fit}{why}: {ratios}"
+
+
+def along(
+    theorem: Theorem, member: Member, base: Numbers, parameter: str, until: float = math.inf
+) -> Divergence | None:
+    """The family from ``base`` along one parameter; a ratio that grows is followed one factor further.
+
+    None outside of what an algorithm or a statement takes, and once the clock has passed ``until``.
+    """
+    factors = JOINTLY if "*" in parameter else FACTORS
+    points = [_point(theorem, member, base, parameter, factor, until) for factor in factors]
+    found = _fitted(theorem, member, base, parameter, points)
+    if found is None or not found.diverges:
+        return found
+    further = _point(theorem, member, base, parameter, factors[-1] ** 2 / factors[-2], until)
+    return _fitted(theorem, member, base, parameter, [*points, further])
+
+
+def structural(parameter: str) -> bool:
+    """May no O(.) hide this parameter (or product)?"""
+    return set(parameter.split("*")) <= set(STRUCTURE)
+
+
+Point = tuple[float, float, float, Numbers]
+
+
+def _point(
+    theorem: Theorem, member: Member, base: Numbers, parameter: str, factor: float, until: float
+) -> Point | None:
+    """Factor, measured, expression and glossary of one member, or None."""
+    if time.monotonic() > until:
+        return None
+    at = base | {name: base[name] * factor for name in parameter.split("*")}
+    try:
+        measured, values = member.measure(theorem, at)
+        bound = expression(theorem, values)
+    except DFLTheoryError:
+        return None  # outside of the range of an algorithm, a task or the statement
+    if not (np.isfinite([measured, bound]).all() and bound > 0 and measured / bound > 1e-12):
+        return None
+    return factor, measured, bound, values
+
+
+def _fitted(
+    theorem: Theorem, member: Member, base: Numbers, parameter: str, points: list[Point | None]
+) -> Divergence | None:
+    whole = [point for point in points if point is not None]
+    if len(whole) < len(points):
+        return None
+    first, factor = parameter.split("*")[0], whole[-1][0]
+    values = [base[first] * point[0] for point in whole]
+    ratios = [measured / bound for _, measured, bound, _ in whole]
+    bounds = [bound for _, _, bound, _ in whole]
+    fit = fit_exponent(values[-3:], ratios[-3:])
+    now = float(np.log(bounds[-1] / bounds[-2]) / np.log(values[-1] / values[-2]))
+    hidden = not structural(parameter)
+    last = base | {name: base[name] * factor for name in parameter.split("*")}
+    return Divergence(
+        theorem.key,
+        theorem.variant,
+        member.name,
+        parameter,
+        tuple(values),
+        tuple(ratios),
+        fit.estimate,
+        float(_slopes(values, ratios)[-2:].min()),
+        fit.high,
+        not hidden,
+        hidden or abs(now - _limit(theorem, whole[-1][3], parameter)) <= SETTLED,
+        base,
+        None if member.core is None else member.core(theorem, last) / bounds[-1],
+    )
+
+
+def _limit(theorem: Theorem, last: Numbers, parameter: str) -> float:
+    """The exponent of the expression alone as the parameter goes to infinity, all else as it is."""
+    logs = []
+    near_one = "gap" in parameter.split("*")
+    for factor in (1e6, 1e8) if near_one else (1e8, 1e10):  # 1 - lam must not round to 0
+        moved = dict(last)
+        if near_one:
+            moved |= {name: 1 - (1 - last[name]) / factor for name in ("lam", "q") if name in last}
+        if parameter == "alpha" and "alpha" in last:
+            moved["alpha"] = 1 - (1 - last["alpha"]) / factor
+        moved |= {
+            name: last[name] * factor
+            for name in parameter.split("*")
+            if name in ("T", "K", "K_u", "K_v") and name in last
+        }
+        logs.append(np.log(expression(theorem, moved)))
+    return float((logs[1] - logs[0]) / np.log(1e2))
+
+
+def expression(theorem: Theorem, values: Numbers) -> float:
+    """The right-hand side without its hidden constant; nan where a condition fails."""
+    return float(np.asarray(theorem.evaluate(where="nan", **values)))
+
+
+def _slopes(values: Sequence[float], ratios: Sequence[float]) -> Any:
+    """The local exponents between neighbours."""
+    return np.diff(np.log(ratios)) / np.diff(np.log(values))
+
+
+def again(told: Divergence) -> Divergence:
+    """The family measured anew from its base; an error where it can no longer be measured."""
+    from dfltheory import bounds
+
+    theorem = bounds.get(told.key, told.variant)
+    found = along(theorem, MEMBERS[told.member], told.base, told.parameter)
+    if found is None:
+        raise DataError(f"the family of {theorem} from its base {told.base} cannot be measured")
+    return found
+
+
+def read_divergence(path: str | Path) -> Divergence | None:
+    """The family in a file that was saved, or in an outcome; None where the file holds none."""
+    try:
+        document: Any = json.loads(Path(path).read_text(encoding="utf-8"))
+    except (json.JSONDecodeError, UnicodeDecodeError) as wrong:
+        raise DataError(f"{path} is not a JSON document: {wrong}") from wrong
+    told = document.get("divergence") if isinstance(document, dict) else None
+    if told is None:
+        return None
+    names = {f.name for f in fields(Divergence)}
+    if not isinstance(told, dict) or set(told) != names or told["member"] not in MEMBERS:
+        raise DataError(
+            f"{path} holds no family of problems: its 'divergence' must have {', '.join(sorted(names))}"
+        )
+    told["values"], told["ratios"] = tuple(told["values"]), tuple(told["ratios"])
+    return Divergence(**told)
+
+
+__all__ = ["Divergence", "again", "along", "expression", "read_divergence", "structural"]

@@ -1,0 +1,174 @@
+"""Statements in O(.): a family is told only where it diverges for good, and it replays from its file."""
+
+import dataclasses
+import json
+
+import numpy as np
+import pytest
+
+import dfltheory as dfl
+from dfltheory.analysis.falsify import falsify, replay
+from dfltheory.analysis.falsify.divergence import along, expression, read_divergence
+from dfltheory.analysis.falsify.members import MEMBERS, Member, kinds, wells
+from dfltheory.analysis.falsify.ramps import Ramps
+from dfltheory.errors import DFLTheoryError
+
+
+def made_up(power, parameter="T", level=0.0):
+    """:func:`along` on a made-up measure = expression * (parameter^power, or what levels off beyond ``level``)."""
+    theorem = dfl.bounds.get("dfedsam.rate_abstract", "printed")
+
+    def measure(theorem, at):
+        values = {"T": at["T"], "K": at["K"], "lam": 1 - 1 / at["gap"]}
+        x = at[parameter] ** power
+        return expression(theorem, values) * (x / (1 + x / level) if level else x), values
+
+    member = Member("made up", lambda rng: {}, measure)
+    return along(theorem, member, {"T": 1e6, "K": 1.0, "gap": 2.0}, parameter)
+
+
+def test_a_family_diverges_when_its_ratio_grows_and_the_limit_has_set_in():
+    found = made_up(0.5)
+    assert found.diverges
+    assert found.exponent == pytest.approx(0.5, abs=1e-9)
+    assert found.ratios[-1] / found.ratios[0] == pytest.approx(16.0)  # followed one factor further
+    assert len(made_up(0.0).ratios) == 4
+    assert not made_up(0.0).diverges
+    assert not made_up(0.1).diverges
+    assert not made_up(-0.5).diverges
+    assert not dataclasses.replace(found, settled=False).diverges
+    assert not dataclasses.replace(found, structural=False).diverges
+    assert not dataclasses.replace(found, core=found.ratios[-1] / 2).diverges
+    assert dataclasses.replace(found, core=found.ratios[-1]).diverges
+    assert "before the limit" in str(dataclasses.replace(found, settled=False))
+    assert "constant of the problem" in str(dataclasses.replace(found, structural=False))
+
+
+@pytest.mark.parametrize("level", [3e3, 1e4, 2e4])
+def test_a_ratio_that_grows_for_a_while_and_levels_off_is_no_divergence(level):
+    assert not made_up(0.5, level=level).diverges
+
+
+def test_constants_of_the_problem_may_hide_in_an_order_and_structure_may_not():
+    theorem = dfl.bounds.get("dfedsam.corollary_4_6", "printed")
+    rng = np.random.default_rng(0)
+    member = MEMBERS["clipped clients"]
+    base = member.draw(rng) | {"T": 16.0, "K": 1.0}
+    assert not along(theorem, member, base, "L").structural
+    assert along(theorem, member, base, "gap").structural
+    assert along(theorem, member, base | {"gap": 0.5}, "T") is None  # lam = -1 is out of range
+    assert along(theorem, member, base, "T", until=0.0) is None
+
+
+def test_the_two_wells_have_minima_at_the_starts_and_the_slope_s_between_them():
+    at = {"h": 2.0, "s": 0.3}
+    ramps = Ramps(**{n: np.array([rows]) for n, rows in wells(at).items()}, left=np.full((1, 2), -0.3))
+    x = np.array([[[-1.0, 1.0], [0.0, 0.0], [-0.85, 0.85], [1.1, -1.1], [-9.0, 9.0]]])
+    np.testing.assert_allclose(
+        ramps.gradient(x)[0], [[0, 0], [-0.3, -0.3], [0.3, -0.3], [0.2, -0.2], [-0.3, 0.3]], atol=1e-12
+    )
+    known = ramps.constants()
+    assert float(known["L"][0]) == pytest.approx(2.0)
+    assert float(known["sigma_g"][0]) == 0
+
+
+def test_starts_in_two_wells_stay_apart_and_the_mean_keeps_its_slope():
+    theorem = dfl.bounds.get("dfedsam.corollary_4_6", "printed")
+    at = {"T": 40.0, "K": 2.0, "gap": 400.0, "h": 1.0, "s": 0.2}
+    measured, values = MEMBERS["two wells"].measure(theorem, at)
+    assert measured == pytest.approx(0.2**2, rel=1e-9)
+    assert values["lam"] == 1 - 1 / 400
+    assert values["sigma_l"] == values["sigma_g"] == 0
+
+
+@pytest.mark.parametrize("variant", ["printed", "appendix_eq35"])
+def test_noise_in_the_heads_agrees_with_the_closed_form_and_with_the_core(variant):
+    # v <- (1 - e) v - (e/h) xi, e = eta h = 1/sqrt(T): E (h v)^2 = sigma^2 (e/(2 - e)) (1 - (1 - e)^(2t))
+    theorem, member = dfl.bounds.get("dfedmdc.theorem_2", variant), MEMBERS["noisy heads"]
+    at = {"T": 64.0, "K_u": 1.0, "K_v": 1.0, "gap": 2.0, "h_v": 0.5, "sigma_v": 2.0}
+    measured, values = member.measure(theorem, at)
+    e, t = 1 / 8, np.arange(1, 65)
+    expected = (4.0 * e / (2 - e) * (1 - (1 - e) ** (2 * t))).mean() / 0.5
+    assert measured == pytest.approx(expected, rel=1e-12)
+    # F at t = 1, over the two clients: (h/2) (eta sigma)^2
+    assert values["f0_gap"] == pytest.approx(0.25 * (0.25 * 2.0) ** 2, rel=1e-12)
+    assert member.core(theorem, at) == pytest.approx(expected, rel=0.15)
+
+
+CASES = [
+    ("dfedmdc.theorem_1", "printed", "two wells, two blocks", "T*gap"),
+    ("dfedmdc.theorem_2", "appendix", "two wells, two blocks", "T*gap"),
+    ("dfedmdc.theorem_2", "printed", "noisy heads", "T"),
+    ("dfedmdc.theorem_2", "appendix_eq35", "noisy heads", "T"),
+    ("dfedsam.corollary_4_6", "printed", "two wells", "T*gap"),
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("key", "variant", "name", "parameter"), CASES)
+def test_the_printed_orders_that_are_false_diverge(key, variant, name, parameter):
+    theorem, member = dfl.bounds.get(key, variant), MEMBERS[name]
+    found = along(theorem, member, member.draw(np.random.default_rng(0)), parameter)
+    assert found.diverges, str(found)
+    # without the missing term the expression is 1/sqrt(T) (wells), or 1/T^1.5 (heads), of what is measured
+    assert found.exponent == pytest.approx(1.0 if name == "noisy heads" else 0.5, abs=0.15)
+
+
+def test_a_theorem_that_has_the_noise_of_the_heads_is_not_refuted_by_it():
+    theorem, member = dfl.bounds.get("dfedmdc.theorem_2", "appendix"), MEMBERS["noisy heads"]
+    for seed in range(3):
+        found = along(theorem, member, member.draw(np.random.default_rng(seed)), "T")
+        assert not found.diverges
+        assert max(found.ratios) < 1
+
+
+def test_a_family_is_saved_and_replays_to_the_last_digit(tmp_path):
+    found = falsify("dfedsam.corollary_4_6", "printed", seconds=120)
+    assert found.violated
+    assert found.divergence.member == "two wells"
+    path = found.save(tmp_path / "family.json")
+    assert path.stat().st_size < 3000
+    assert read_divergence(path) == found.divergence
+    again = replay(path)
+    assert again.violated
+    assert again.divergence == found.divergence
+    recorded = found.record(tmp_path / "outcome.json", "the command")
+    assert replay(recorded).divergence == found.divergence
+    assert json.loads(recorded.read_text())["command"] == "the command"
+
+
+@pytest.mark.parametrize("change", [{"member": "no such kind"}, {"extra": 1}])
+def test_a_damaged_family_gets_one_line(tmp_path, change):
+    path = made_up(0.5).save(tmp_path / "family.json")
+    document = json.loads(path.read_text())
+    document["divergence"] |= change
+    path.write_text(json.dumps(document))
+    with pytest.raises(DFLTheoryError, match="holds no family"):
+        replay(path)
+
+
+def test_each_statement_is_tried_with_the_kinds_that_its_algorithm_allows():
+    names = {k: {m.name for m in kinds(dfl.bounds.get(k, "printed"))} for k in ("dfedmdc.theorem_1",)}
+    assert names["dfedmdc.theorem_1"] == {"noisy heads", "two wells, two blocks", "coupled blocks"}
+    assert [m.name for m in kinds(dfl.bounds.get("dfedadmm.corollary_1", "printed"))] == ["clipped clients"]
+    assert len(kinds(dfl.bounds.get("dfedsam.corollary_4_6", "printed"))) == 2
+
+
+@pytest.mark.slow
+def test_the_rate_of_dfedadmm_is_refuted_by_a_family_in_which_local_steps_and_rounds_grow():
+    # the printed schedule gives sqrt(K/T), and the corollary claims 1/sqrt(T)
+    found = falsify("dfedadmm.corollary_1", "printed", seconds=120)
+    assert found.violated
+    assert found.divergence.parameter in ("K", "T*K")
+    assert 0.2 < found.divergence.low <= found.divergence.high
+    assert list(found.divergence.ratios) == sorted(found.divergence.ratios)
+    assert found.to_dict()["instance"] == found.divergence.base
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [0, 1])
+def test_a_rate_that_holds_has_no_diverging_family(seed):
+    found = falsify("dfedsgpsm.corollary_1", "printed", seconds=40, seed=seed)
+    assert not found.violated, str(found)
+    assert found.evaluations >= 20
+    assert found.seconds < 100
