@@ -37,8 +37,7 @@ def falsify(
     which measured/expression diverges. Every hit is run again by the training core and written to a small
     JSON file (--out, or counterexample-KEY-VARIANT.json here), which --replay runs again.
 
-    Exit status 1 when a counterexample is found or replayed, 0 when
-    none is found (which proves nothing).
+    Exit status 1 when a counterexample is found or replayed, 0 when none is found (which proves nothing).
 
     Examples:
 

@@ -6,7 +6,7 @@ import json
 import math
 import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 KIND = "dfltheory.divergence"
 FACTORS = (1.0, 4.0, 16.0, 64.0)
-JOINTLY = (1.0, 3.0, 9.0, 27.0)
+JOINTLY = (1.0, 2.0, 4.0, 8.0)
 """Factors of two parameters that grow together: their product is the number of steps that must be run."""
 DIVERGES = 0.2
 """A ratio counts as growing when its last two local exponents exceed this."""
@@ -63,7 +63,7 @@ class Divergence:
         """Does the ratio grow in a parameter that no O(.) may hide, and not only before the limit sets in?"""
         slopes = _slopes(self.values, self.ratios)
         levels_off = slopes[-1] < LEVELS * slopes[-2]
-        grows = self.low > DIVERGES and not levels_off and self.ratios[-1] > 3 * self.ratios[0]
+        grows = self.low > DIVERGES and not levels_off and self.ratios[-1] > 2 * self.ratios[0]
         confirmed = self.core is None or self.core > 2 / 3 * self.ratios[-1]
         return grows and self.settled and self.structural and confirmed
 
@@ -96,8 +96,12 @@ def along(
     found = _fitted(theorem, member, base, parameter, points)
     if found is None or not found.diverges:
         return found
-    further = _point(theorem, member, base, parameter, factors[-1] ** 2 / factors[-2], until)
-    return _fitted(theorem, member, base, parameter, [*points, further])
+    factor = factors[-1] ** 2 / factors[-2]
+    further = _point(theorem, member, base, parameter, factor, until)
+    found = _fitted(theorem, member, base, parameter, [*points, further])
+    if found is None or not found.diverges or member.core is None or further is None:
+        return found
+    return replace(found, core=member.core(theorem, _grown(base, parameter, factor)) / further[2])
 
 
 def structural(parameter: str) -> bool:
@@ -114,7 +118,7 @@ def _point(
     """Factor, measured, expression and glossary of one member, or None."""
     if time.monotonic() > until:
         return None
-    at = base | {name: base[name] * factor for name in parameter.split("*")}
+    at = _grown(base, parameter, factor)
     try:
         measured, values = member.measure(theorem, at)
         bound = expression(theorem, values)
@@ -125,20 +129,23 @@ def _point(
     return factor, measured, bound, values
 
 
+def _grown(base: Numbers, parameter: str, factor: float) -> Numbers:
+    return base | {name: base[name] * factor for name in parameter.split("*")}
+
+
 def _fitted(
     theorem: Theorem, member: Member, base: Numbers, parameter: str, points: list[Point | None]
 ) -> Divergence | None:
     whole = [point for point in points if point is not None]
     if len(whole) < len(points):
         return None
-    first, factor = parameter.split("*")[0], whole[-1][0]
+    first = parameter.split("*")[0]
     values = [base[first] * point[0] for point in whole]
     ratios = [measured / bound for _, measured, bound, _ in whole]
     bounds = [bound for _, _, bound, _ in whole]
     fit = fit_exponent(values[-3:], ratios[-3:])
     now = float(np.log(bounds[-1] / bounds[-2]) / np.log(values[-1] / values[-2]))
     hidden = not structural(parameter)
-    last = base | {name: base[name] * factor for name in parameter.split("*")}
     return Divergence(
         theorem.key,
         theorem.variant,
@@ -152,7 +159,6 @@ def _fitted(
         not hidden,
         hidden or abs(now - _limit(theorem, whole[-1][3], parameter)) <= SETTLED,
         base,
-        None if member.core is None else member.core(theorem, last) / bounds[-1],
     )
 
 

@@ -163,7 +163,7 @@ def _two_block(kind: str, K_u: int, K_v: int, copies: bool, equal: bool) -> Fami
         ramps = _parabolas(read) if noisy else _ramps(read, 1 if copies else 2)
         ramps = ramps.alike(2) if copies else ramps
         b, v0, u0 = (np.stack([read.between(-3, 3), read.between(-3, 3)], -1) for _ in range(3))
-        h, k = read.log(1e-2, 10), read.log_or_zero(1e-3, 3, 1.0 if noisy else 0.4)
+        h, k = read.log(1e-2, 10), read.log_or_zero(1e-3, 3, 0.4) * (not noisy)
         clients = Splits(ramps, b, h, k)
         known = clients.constants()
         W, network = _pair(read, copies=False)

@@ -64,7 +64,7 @@ def _clipped_base(rng: np.random.Generator) -> Numbers:
         "K": float(rng.choice([1, 2])),
         "gap": log(1.1, 20),
         "alpha": log(1.01, 5),
-        "L": log(0.1, 10),
+        "L": log(1e-3, 10),
         "distance": log(0.1, 10),
         "spread": log(0.01, 1),
         "rho0": log(0.1, 3),
@@ -190,7 +190,7 @@ def _heads_batch(theorem: Theorem, at: Numbers) -> Any:
     """Two identical clients r(u) = u^2/2, (h_v/2) v^2 with noise in v, at the minimum."""
     from dfltheory.analysis.falsify.ramps import Ramps
 
-    far = np.full((1, 2, 1), 1e3)
+    far = np.full((1, 2, 1), 10.0)  # u stays at 0
     ramps = Ramps(-far, 2 * far, np.ones_like(far), -far[..., 0])
     return _split_batch(theorem, at, ramps, np.zeros((1, 2)), at["h_v"], at["sigma_v"])
 
