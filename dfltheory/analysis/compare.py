@@ -214,7 +214,11 @@ def known_values(run: History, thm: Theorem, given: Mapping[str, float] | None =
     bounded gradients without SAM, the second moment S2 <= B^2 + sigma_l^2.
     """
     values: dict[str, Any] = dict(run.values())
-    if thm.lhs.start and values.get("f0_gap") is not None and run.constants.f_star is not None:
+    if thm.lhs.measure.startswith("two_block"):  # F(ubar, V) - F*: each client keeps its own head
+        F = run.measures().get("two_block_value")
+        at, f_star = np.flatnonzero(run.rounds_measured == thm.lhs.start), run.constants.f_star
+        values["f0_gap"] = F[:, at[0]] - f_star if F is not None and at.size and f_star is not None else None
+    elif thm.lhs.start and values.get("f0_gap") is not None and run.constants.f_star is not None:
         at = np.flatnonzero(run.rounds_measured == thm.lhs.start)
         values["f0_gap"] = run.loss[:, at[0]] - run.constants.f_star if at.size else None
     values = {name: value for name, value in values.items() if value is not None}
@@ -367,6 +371,11 @@ def not_spoken_of(algorithm: Any, thm: Theorem) -> str | None:
         )
     if algorithm.decay != 1.0 or algorithm.weight_decay != 0.0:
         return "it speaks of a constant step size without weight decay, and this run has one of the two"
+    if paper == "dfedmdc":
+        plain = {"alpha": 0.0, "fresh": True, "sam": "u"}  # no momentum, new samples, SAM on the shared part
+        for letter, value in plain.items():
+            if (own := getattr(algorithm, letter, value)) != value:
+                return f"it speaks of {letter} = {value}, and this run has {own}"
     return None
 
 

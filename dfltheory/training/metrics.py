@@ -30,7 +30,8 @@ class Recorder:
     ``client_accuracy`` (mean over clients of each one's model on its own test data), ``grad_norm_sq_w``
     (auxiliary sequence). For partial personalization where L_u and L_v are known: ``grad_u_sq`` =
     ||grad_u F(ubar^t, V^t)||^2, ``grad_v_sq`` = mean_i ||grad_v F_i(u_i^t, v_i^t)||^2, ``two_block`` =
-    grad_u_sq / L_u + grad_v_sq / L_v, and ``grad_u_sq_next``, ``two_block_next`` with V^{t+1} for V^t.
+    grad_u_sq / L_u + grad_v_sq / L_v, and ``grad_u_sq_next``, ``two_block_next`` with V^{t+1} for V^t; and
+    ``two_block_value`` = F(ubar^t, V^t).
     """
 
     def __init__(self, task: Task, algorithm: Algorithm, metrics: Iterable[Metric] = ()):
@@ -86,14 +87,20 @@ class Recorder:
         assert c.L_u is not None
         assert c.L_v is not None
         both = body / c.L_u + head / c.L_v
-        return {"grad_u_sq": body, "grad_v_sq": head, "two_block": both}
+        value = self.task.loss(self._at_ubar(models)).mean(-1)
+        return {"grad_u_sq": body, "grad_v_sq": head, "two_block": both, "two_block_value": value}
 
     def _body_slope(self, models: Tensor) -> Tensor:
         """||grad_u F(ubar, V)||^2 for the kept ubar and the heads V of these models."""
         u, _ = blocks(self.task.shared, self.task.d)
+        return square(self.task.gradient(self._at_ubar(models))[..., u].mean(-2))
+
+    def _at_ubar(self, models: Tensor) -> Tensor:
+        """(ubar, v_i) at every client, for the kept ubar."""
+        u, _ = blocks(self.task.shared, self.task.d)
         at = models.clone()
         at[..., u] = self._ubar.unsqueeze(-2)
-        return square(self.task.gradient(at)[..., u].mean(-2))
+        return at
 
     @property
     def first(self) -> dict[str, np.ndarray]:

@@ -182,3 +182,32 @@ def test_splits_do_not_count_a_second_client_where_there_is_one():
     r = clients.ramps
     alone = type(r)(*(a[:, :1] for a in (r.knots, r.widths, r.slopes, r.left)))
     assert float(Splits(alone, clients.b[:, :1], clients.h, np.ones(1)).constants()["delta_u"][0]) == 0
+
+
+# -- what a comparison must not call a violation ---------------------------------------------------------
+
+
+def heads_apart(**options):
+    """Heads that start at +5 and -5: the mean of the models is the minimum, F(ubar, V) is not."""
+    far = 1e3
+    task = SplitTask([[-far]] * 2, [[2 * far]] * 2, [[1.0]] * 2, [-far] * 2, [0.0, 0.0], 1.0, 0.0)
+    W, x0 = np.array([[0.7, 0.3], [0.3, 0.7]]), np.array([[0.0, 5.0], [0.0, -5.0]])
+    algorithm = dfl.algorithms.DFedSMDC(0.001, 0.001, 1, 1, rho=0.1, **options)
+    return dfl.train(algorithm, task, W, rounds=20, x0=x0)
+
+
+@pytest.mark.parametrize("variant", ["corrected", "corrected_same_round"])
+def test_the_gap_of_theorem_m_is_that_of_the_heads_as_they_are(variant):
+    run_ = heads_apart()
+    assert run_.loss[0, 0] - run_.constants.f_star == pytest.approx(0.0, abs=1e-6)
+    assert run_.extra["two_block_value"][0, 0] - run_.constants.f_star == pytest.approx(12.5, abs=1e-6)
+    verdict = dfl.compare(run_, "dfedmdc.theorem_2", variant=variant)
+    assert verdict.kind == "holds"
+    assert verdict.terms["optimization"] >= 4 * 12.5 / (0.001 * 20) * 0.999
+
+
+@pytest.mark.parametrize("options", [{"sam": "v"}, {"sam": "uv"}, {"alpha": 0.9}, {"fresh": False}])
+def test_theorem_m_does_not_speak_of_momentum_of_old_samples_or_of_sam_on_heads(options):
+    verdict = dfl.compare(heads_apart(**options), "dfedmdc.theorem_2", variant="corrected")
+    assert verdict.kind == "not applicable"
+    assert next(iter(options)) in verdict.reason
