@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from dfltheory.algorithms.base import Algorithm
+    from dfltheory.tasks.task import Task
 
 
 @dataclass
@@ -54,6 +55,20 @@ class History:
     stopped_at: int | None = None
     seconds: float = 0.0
     topology: Any = field(default=None, repr=False, compare=False)
+
+    @classmethod
+    def of(cls, problem: Task, **parts: Any) -> History:
+        """A record whose constants are asked of the task when somebody wants them: they may be estimates."""
+        history = cls(constants=ProblemConstants(), **parts)
+        del history.constants
+        history.__dict__["_problem"] = problem
+        return history
+
+    def __getattr__(self, name: str) -> Any:
+        if name != "constants" or "_problem" not in self.__dict__:
+            raise AttributeError(f"History has no attribute {name}")
+        self.constants = self.__dict__.pop("_problem").constants
+        return self.constants
 
     @property
     def seeds(self) -> int:

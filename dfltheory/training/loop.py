@@ -194,7 +194,8 @@ def _tell_divergence(history: History, on_divergence: str) -> None:
 def _history(run: Run, task: Task, every: int, recorder: Recorder, models: Tensor) -> History:
     planned = [t for t in range(run.rounds + 1) if t % every == 0 or t == run.rounds]
     arrays = {name: lengthened(array, len(planned)) for name, array in recorder.arrays().items()}
-    return History(
+    return History.of(
+        task,
         algorithm=run.algorithm,
         rounds=run.rounds,
         rounds_measured=np.array(planned),
@@ -206,7 +207,6 @@ def _history(run: Run, task: Task, every: int, recorder: Recorder, models: Tenso
         x=_array(models),
         x0_sq=_array(run.x0_sq),
         x0_spread=_array(run.x0_spread),
-        constants=task.constants,
         task=task.name,
         seed=run.seed,
         topology=run.sequence,

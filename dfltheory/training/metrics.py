@@ -42,8 +42,9 @@ class Recorder:
             if name in self.metrics:
                 raise InputError(f"two metrics are called {name}: give them different names")
             self.metrics[name] = metric
-        c = task.constants
-        self._two_block = algorithm.personal and task.shared is not None and bool(c.L_u) and bool(c.L_v)
+        # constants are asked for last: a task may have to estimate them
+        two = algorithm.personal and task.shared is not None
+        self._two_block = two and bool(task.constants.L_u) and bool(task.constants.L_v)
         self.rounds: list[int] = []
         self.values: dict[str, list[np.ndarray]] = {}
 

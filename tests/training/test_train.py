@@ -1,10 +1,14 @@
 """The loop: shapes, seeds, starts, what it refuses, what it keeps."""
 
+import copy
+import pickle
+
 import networkx as nx
 import numpy as np
 import pytest
 
 import dfltheory.algorithms as alg
+from dfltheory.constants import ProblemConstants
 from dfltheory.errors import DFLTheoryError, DivergenceError
 from dfltheory.tasks import quadratic
 from dfltheory.training import History, train
@@ -158,6 +162,29 @@ def test_a_run_over_a_network_without_constants_can_be_stored(tmp_path):
     run = train(alg.SGP(eta=0.01), problem(), one_way / one_way.sum(0), rounds=2)
     back = History.load(run.save(tmp_path / "run"))
     assert back.network.known() == {"m": 6}
+
+
+def test_constants_are_asked_for_when_somebody_wants_them(tmp_path):
+    """A task may have to estimate them, which takes longer than training."""
+    asked = []
+
+    class Costly(Rows):
+        @property
+        def constants(self):
+            asked.append(1)
+            return ProblemConstants(L=3.0, f_star=0.0)
+
+    run = train(DFEDSAM, Costly(m=6), ring_matrix(6), rounds=2)
+    run.to_frame()
+    assert not asked
+    assert run.constants.L == 3.0
+    assert run.values()["L"] == 3.0
+    assert len(asked) == 1
+    run = train(DFEDSAM, Costly(m=6), ring_matrix(6), rounds=2)
+    assert History.load(run.save(tmp_path / "run")).constants.L == 3.0
+    assert copy.copy(run).constants == pickle.loads(pickle.dumps(run)).constants
+    with pytest.raises(AttributeError, match="no attribute nothing"):
+        run.nothing  # noqa: B018
 
 
 def test_files_that_are_no_history(tmp_path):
