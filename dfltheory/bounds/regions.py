@@ -65,7 +65,7 @@ def admissible(
     where the region is thin; none where it was not hit at all.
     """
     wanted = set(names) | {s.name for c in conditions for s in (c.left - c.right).free_symbols}
-    equal, rest = _equalities(conditions)
+    equal, rest = equalities(conditions)
     sides = [side for c in rest for side in (c.left, c.right)]
     kept: list[Points] = []
     count = 0
@@ -85,7 +85,7 @@ def admissible(
     return {n: np.concatenate([k[n] for k in kept])[:size] for n in sorted(wanted)}
 
 
-def _equalities(conditions: Sequence[Condition]) -> tuple[dict[str, Expr], list[Condition]]:
+def equalities(conditions: Sequence[Condition]) -> tuple[dict[str, Expr], list[Condition]]:
     """Pairs left <= right, right <= left as {step: solution}; and the other conditions."""
     equal: dict[str, Expr] = {}
     rest = list(conditions)
@@ -130,6 +130,7 @@ __all__ = [
     "compiled",
     "conditions_of",
     "draw",
+    "equalities",
     "points_of",
     "values_of",
 ]

@@ -17,7 +17,6 @@ from dfltheory.bounds.checks.agreement import (
     twice_defined,
     unused_definitions,
 )
-from dfltheory.bounds.checks.conditions import check_conditions, trivial, vacuous
 from dfltheory.bounds.checks.corollaries import compare_rate, schedule_against_conditions
 from dfltheory.bounds.checks.derivations import check_step
 from dfltheory.bounds.checks.forms import monotone
@@ -26,13 +25,11 @@ from dfltheory.bounds.checks.limits import check_limits
 from dfltheory.bounds.checks.monotone import check_monotone
 from dfltheory.bounds.checks.run import CHECKS, audit_statement
 from dfltheory.bounds.checks.units import check_units
-from dfltheory.bounds.regions import points_of
 from dfltheory.bounds.steps import Matrices, Plus, Replace, Scalar, Solve, Step, Telescope, Times
 from dfltheory.bounds.theorem import Condition, Definition
 from dfltheory.errors import UnknownNameError
 
 GOOD = bounds.get("dfedsam.theorem_4_5", "corrected")
-MARGIN = Condition("8 eta K L <= 1", 8 * s.eta * s.K * s.L, sp.Integer(1))
 
 
 def errors(findings):
@@ -237,33 +234,6 @@ def test_from_which_round_on_a_schedule_applies():
     assert "for T >= 64*K" in notes["condition eta <= 1/(8 K L)"]
     never = replace(GOOD, schedule={"eta": s.K / s.L * sp.sqrt(s.T)})
     assert next(iter(schedule_against_conditions(never))).severity == "error"
-
-
-# -- conditions ----------------------------------------------------------------------------------------
-
-
-def test_conditions_that_exclude_each_other():
-    torn = (MARGIN, Condition("eta >= 1/(K L)", sp.Integer(1), s.eta * s.K * s.L))
-    assert ["cannot be met together" in f.message for f in check_conditions(planted(conditions=torn))] == [
-        True
-    ]
-
-
-def test_a_denominator_that_may_vanish():
-    assert errors(check_conditions(GOOD)) == []
-    risky = planted(noise=s.sigma_l**2 / (1 - 4 * s.eta * s.L * s.K) * s.eta * s.L, conditions=())
-    assert any("denominator" in f.message for f in errors(check_conditions(risky)))
-
-
-def test_vacuous_everywhere():
-    points = points_of(GOOD, 500)
-    assert [f.severity for f in vacuous(GOOD, points)] == ["note"]
-    empty = planted(optimization=3 * s.L * s.f0_gap)
-    (finding,) = vacuous(empty, points)
-    assert finding.severity == "warning"
-    words, value = trivial(GOOD)
-    assert value == 2 * s.L * s.f0_gap
-    assert "start" in words
 
 
 # -- inequalities --------------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ import numpy as np
 import sympy as sp
 
 from dfltheory.bounds import registry
+from dfltheory.bounds.checks.everyday import everyday
 from dfltheory.bounds.checks.finding import Finding, found
 from dfltheory.bounds.rates import Monomial, covered, leading, scheduled, scheduled_region
 from dfltheory.bounds.regions import draw, values_of
@@ -130,20 +131,9 @@ def first_round(slack: Expr, strict: bool) -> tuple[dict[str, float], float] | N
 
 
 def _moderate(names: list[str], seed: int) -> dict[str, float]:
-    """Everyday values: K = 5, lam = 0.8, 1 otherwise; at other seeds random ones."""
-    usual = {
-        "K": 5.0,
-        "K_u": 5.0,
-        "K_v": 5.0,
-        "lam": 0.8,
-        "q": 0.8,
-        "delta": 0.5,
-        "alpha": 0.5,
-        "m": 16.0,
-        "Q": 1.0,
-    }
+    """Everyday values; at other seeds random ones."""
     if seed == 0:
-        return {n: usual.get(n, 1.0) for n in names}
+        return everyday(names)
     drawn = draw(names, 1, np.random.default_rng(seed))
     return {
         n: max(float(v[0]), 1e-3) if n not in GLOSSARY or GLOSSARY[n].high != 1 else float(v[0])

@@ -132,7 +132,7 @@ def positive(expr: Expr) -> bool:
     if expr.is_positive:
         return True
     if expr.is_Pow:
-        return positive(expr.base)
+        return positive(expr.base) or bool(expr.exp.is_even and positive(-expr.base))
     if expr.is_Mul:
         return all(positive(f) for f in expr.args)
     if expr.is_Add and len(expr.args) == 2 and sp.S.One in expr.args:

@@ -1,0 +1,143 @@
+"""Can all conditions hold together? Proved for all constants where it can be, else shown by a witness; a
+contradiction is proved by a product of conditions, or said to be only searched for."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import sympy as sp
+
+from dfltheory.bounds.checks.finding import Finding, found, numbers
+from dfltheory.bounds.checks.forms import nonnegative, positive
+from dfltheory.bounds.checks.logarithms import contradiction
+from dfltheory.bounds.regions import STEPS, Points, admissible, at, conditions_of, equalities, values_of
+from dfltheory.bounds.symbols import GLOSSARY
+from dfltheory.bounds.theorem import Condition, Theorem
+from dfltheory.bounds.units import Expr
+
+_e = sp.Symbol("e_small", positive=True)
+_T = GLOSSARY["T"].symbol
+_RATIOS = (sp.S.One, sp.Rational(1, 2), sp.Integer(2))
+_POINTS = 2000
+
+
+def check_satisfiable(theorem: Theorem) -> Iterator[Finding]:
+    """One finding: proved for every value of the constants, met at a witness, contradictory, or not met by
+    any point tried."""
+    conditions = conditions_of(theorem)
+    if not conditions:
+        return
+    path = small_steps(conditions)
+    if path is not None:
+        yield found("conditions", "note", theorem, "conditions", str(path), certificate="proved")
+        return
+    points = admissible((), conditions, _POINTS, np.random.default_rng(0))
+    if len(next(iter(points.values()), ())):
+        yield _witness(theorem, conditions, points)
+        return
+    product = contradiction(conditions)
+    says = f"proved, {product}" if product else "no random point meets them (searched, not proved)"
+    yield found(
+        "conditions",
+        "error",
+        theorem,
+        "conditions",
+        f"cannot be met together: {says}",
+        certificate="proved" if product else "searched",
+    )
+
+
+def _witness(theorem: Theorem, conditions: Sequence[Condition], points: Points) -> Finding:
+    """The admissible point that is farthest from the edges, checked in exact arithmetic."""
+    sides = values_of([side for c in conditions for side in (c.left, c.right)], points)
+    slack = np.min(
+        [(r - a) / (np.abs(r) + np.abs(a) + 1e-300) for a, r in zip(sides[::2], sides[1::2], strict=True)],
+        axis=0,
+    )
+    i = int(np.argmax(slack))
+    point = at(points, i)
+    exact = {GLOSSARY[n].symbol: sp.Rational(v) for n, v in point.items()}
+    met = all(sp.N(c.slack.xreplace(exact), 30) >= 0 for c in conditions)
+    return found(
+        "conditions",
+        "note",
+        theorem,
+        "conditions",
+        f"{'they are met together' if met else 'they are met, to rounding,'} at {numbers(point)}"
+        f"{' (exact arithmetic)' if met else ''}; that step sizes exist for all constants is not proved",
+        point=point,
+        certificate="witness" if met else "searched",
+    )
+
+
+# -- for every value of the constants ------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class SmallSteps:
+    """The way on which all conditions hold in the end: each step size a multiple of e, and T = 1/e^2."""
+
+    steps: dict[str, Expr]
+    long: bool
+    demands: tuple[Condition, ...]
+
+    def __str__(self) -> str:
+        way = [f"{n} = {v}".replace("e_small", "e") for n, v in self.steps.items()]
+        way += ["T = 1/e^2"] if self.long else []
+        if not way:
+            return f"demands on the constants alone: {'; '.join(c.name for c in self.demands)}"
+        given = f" with {' and '.join(c.name for c in self.demands)}" if self.demands else ""
+        return (
+            f"met together for every value of the other quantities{given}, by {', '.join(way)} for every "
+            f"small e > 0 (proved: the lowest coefficient in e of each slack is positive, or none negative)"
+        )
+
+
+def small_steps(conditions: Sequence[Condition]) -> SmallSteps | None:
+    """A proof that for all constants some step sizes and horizons meet every condition, or None."""
+    equal, rest = equalities(conditions)
+    free = {n for c in conditions for n in _names(c.slack)}
+    steps = [n for n in STEPS if n in free and n not in equal]
+    demands = tuple(c for c in rest if c.slack.free_symbols and not _names(c.slack) & {*STEPS, "T"})
+    moving = [c for c in rest if c not in demands]
+    for ratios in itertools.product(_RATIOS, repeat=max(len(steps) - 1, 0)):
+        way = {n: r * _e for n, r in zip(steps, (sp.S.One, *ratios), strict=False)}
+        put = {GLOSSARY[n].symbol: v for n, v in way.items()}
+        put |= {GLOSSARY[n].symbol: v.xreplace(put) for n, v in equal.items()}
+        if all(_in_the_end(c.slack.xreplace({**put, _T: _e**-2}), c.strict) for c in moving):
+            shown = {n: put[GLOSSARY[n].symbol] for n in (*steps, *equal)}
+            return SmallSteps(shown, "T" in free, demands)
+    return None
+
+
+def _names(expr: Expr) -> set[str]:
+    return {s.name for s in expr.free_symbols}
+
+
+def _in_the_end(slack: Expr, strict: bool) -> bool:
+    """Is a slack positive (not negative) for every small e > 0, by its coefficients as a polynomial in e?"""
+    over, under = sp.fraction(sp.together(sp.expand(slack)))
+    power = sp.Poly(under, _e).degree() if under.is_polynomial(_e) else 0
+    if under.has(_e) and sp.expand(under / _e**power).has(_e):
+        return False
+    polynomial = sp.expand(over / under * _e**power)
+    if polynomial == 0:
+        return not strict
+    if not polynomial.is_polynomial(_e):
+        return False
+    coefficients = [_simple(c) for c in sp.Poly(polynomial, _e).all_coeffs()[::-1]]
+    lowest = next(c for c in coefficients if c != 0)
+    if positive(lowest):
+        return True
+    return not strict and all(nonnegative(c) for c in coefficients)
+
+
+def _simple(coefficient: Expr) -> Expr:
+    factored = sp.factor(coefficient)
+    return factored if positive(factored) or nonnegative(factored) else sp.expand(coefficient)
+
+
+__all__ = ["SmallSteps", "check_satisfiable", "small_steps"]

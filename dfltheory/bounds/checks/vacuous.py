@@ -1,0 +1,219 @@
+"""The vacuous region: where a bound says no more than is known without a proof, and until which T."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import sympy as sp
+
+from dfltheory.bounds.checks.everyday import WORSE, everyday
+from dfltheory.bounds.checks.finding import Finding, found, numbers
+from dfltheory.bounds.checks.logarithms import least, monomial, rows_of
+from dfltheory.bounds.regions import STEPS, Points, at, conditions_of, equalities, values_of
+from dfltheory.bounds.symbols import GLOSSARY
+from dfltheory.bounds.theorem import Theorem
+from dfltheory.bounds.units import Expr
+
+_HORIZONS = np.unique(np.round(10.0 ** np.linspace(0, 15, 121)))
+
+
+def trivial(theorem: Theorem) -> tuple[str, Expr] | None:
+    """What is known without a proof: 2 L (f(x^0) - f*) for a minimum over rounds that starts there, B^2 under
+    bounded gradients, for means as well."""
+    L, f0, B = (GLOSSARY[n].symbol for n in ("L", "f0_gap", "B"))
+    if not theorem.lhs.measure.startswith("grad_norm_sq"):
+        return None
+    if "B" in theorem.symbols and any("<= B" in a for a in theorem.assumptions):
+        return "||grad f||^2 <= B^2", B**2
+    if {"L", "f0_gap"} <= set(theorem.symbols) and theorem.lhs.measure == "grad_norm_sq":
+        return "min ||grad f||^2 <= 2 L (f - f*) at the start", 2 * L * f0
+    return None
+
+
+def vacuous(theorem: Theorem, points: Points) -> Iterator[Finding]:
+    """How often, and if always, the bound exceeds what is trivially known."""
+    known = trivial(theorem)
+    if known is None:
+        return
+    words, expr = known
+    (limit,) = values_of([expr], points)
+    bound = np.broadcast_to(theorem.evaluate(where="ignore", **points), limit.shape)
+    meant = limit > 0
+    share = float(np.mean((bound >= limit)[meant])) if meant.any() else 0.0
+    best, place = _best_ratio(theorem, expr, points)
+    if best >= 1:
+        yield found(
+            "conditions",
+            "warning",
+            theorem,
+            "vacuous region",
+            f"no admissible point was found at which the bound says more than {words}: least ratio "
+            f"{best:.4g} at "
+            f"{numbers(place)}",
+            point=place,
+        )
+    else:
+        yield found(
+            "conditions",
+            "note",
+            theorem,
+            "vacuous region",
+            f"{share:.0%} of random admissible points are vacuous ({words}); least ratio found {best:.3g}",
+            point=place,
+        )
+
+
+def _best_ratio(theorem: Theorem, expr: Expr, points: Points) -> tuple[float, dict[str, float]]:
+    """The least bound/trivial among admissible points and random changes of the best of them."""
+    rng = np.random.default_rng(1)
+    names = list(theorem.needs)
+    best, place = np.inf, at(points, 0)
+    pool = points
+    for sweep in range(60):
+        (limit,) = values_of([expr], pool)
+        with np.errstate(all="ignore"):
+            bound = np.broadcast_to(theorem.evaluate(where="nan", **pool), limit.shape)
+            ratio = np.where((limit > 0) & np.isfinite(bound), bound / np.where(limit > 0, limit, 1), np.inf)
+        i = int(np.argmin(ratio))
+        if ratio[i] < best:
+            best, place = float(ratio[i]), at(pool, i)
+        pool = {n: _jitter(n, place[n], 0.5 ** (sweep / 6), rng) for n in names}
+    return best, place
+
+
+def _jitter(name: str, value: float, width: float, rng: np.random.Generator) -> np.ndarray:
+    """1500 values around one, a third unchanged, inside the range of the quantity."""
+    entry = GLOSSARY[name]
+    factor = np.where(rng.random(1500) < 0.34, 1.0, np.exp(rng.normal(0, 2 * width, 1500)))
+    if entry.high == 1:
+        gap = np.clip((1 - value) * factor, 1e-4, 1)
+        return np.clip(1 - gap, 1e-4 if entry.open_low else 0, 1 if not entry.open_high else 1 - 1e-9)
+    moved = value * factor
+    if entry.whole:
+        return np.maximum(np.round(moved), entry.low)
+    return np.maximum(moved, 1e-12 if entry.open_low else 0.0)
+
+
+# -- proved for all constants ---------------------------------------------------------------------------
+
+
+def vacuous_until(theorem: Theorem, expr: Expr) -> tuple[int, str, tuple[str, ...]] | None:
+    """The largest T up to which one term alone exceeds ``expr`` wherever the conditions hold, that term and
+    the conditions used; None where no term is seen to."""
+    rows = [row for c in conditions_of(theorem) for row in rows_of(c) if "T" not in row[1]]
+    T = GLOSSARY["T"].symbol
+    best: tuple[int, str, tuple[str, ...]] | None = None
+    for name, term in theorem.terms.items():
+        found = monomial(_lower(term) * T / expr)
+        if found is None or "T" in found[0]:
+            continue
+        answer = least(found[0], rows)
+        if answer is not None and np.isfinite(answer[0]):
+            until = int(np.floor(np.exp(answer[0] + found[1]) * (1 + 1e-12)))
+            if until >= max(best[0] if best else 1, 1):
+                best = until, name, tuple(answer[1])
+    return best
+
+
+def _lower(term: Expr) -> Expr:
+    """A product of powers below ``term``: denominators a - b with b >= 0 become a."""
+    factors = []
+    for factor in sp.Mul.make_args(term):
+        base, power = factor.as_base_exp()
+        large = [t for t in sp.Add.make_args(base) if not t.could_extract_minus_sign()]
+        factors.append(large[0] ** power if base.is_Add and power.is_negative and len(large) == 1 else factor)
+    return sp.Mul(*factors)
+
+
+# -- from which T on -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Useful:
+    """The least T at which some admissible step makes the bound say something (inf: none up to 1e15); the
+    last T before, with its best steps, the ratio of bound and trivial bound there, and its largest term."""
+
+    first: float
+    before: dict[str, float]
+    ratio: float
+    term: str
+
+
+def first_useful_round(theorem: Theorem) -> Iterator[Finding]:
+    """At everyday constants and in worse corners: below which T is the bound vacuous whatever the step?"""
+    known = trivial(theorem)
+    if known is None or "T" not in theorem.needs:
+        return
+    words, expr = known
+    proof = vacuous_until(theorem, expr)
+    if proof is not None:
+        until, term, used = proof
+        yield found(
+            "conditions",
+            "note",
+            theorem,
+            "vacuous region",
+            f"for all T <= {until} it says no more than {words}, whatever the constants: under "
+            f"{', '.join(used)} its term {term} alone exceeds that (proved, linear in logarithms)",
+            until=until,
+            term=term,
+        )
+    values = everyday(n for n in theorem.needs if n != "T" and n not in STEPS)
+    useful = useful_round(theorem, expr, values)
+    if useful is None or useful.first <= 1:
+        return
+    corners = []
+    for worse in WORSE:
+        changed = {n: v for n, v in worse.items() if n in values}
+        there = useful_round(theorem, expr, {**values, **changed}) if changed else None
+        if there is not None and there.first > 1.5 * useful.first:
+            until = "never useful up to 1e15" if there.first == np.inf else f"from T = {there.first:.3g}"
+            corners.append(f"{until} with {numbers(changed)}")
+    steps = "whatever the step size, " if set(STEPS) & set(theorem.needs) else ""
+    since = "for every T up to 1e15" if useful.first == np.inf else f"for every T < {useful.first:.3g}"
+    settings = " ".join(f"{n}={v:.12g}" for n, v in useful.before.items())
+    yield found(
+        "conditions",
+        "warning" if useful.first == np.inf else "note",
+        theorem,
+        "vacuous region",
+        f"{steps}at {numbers(values)} the bound says no more than {words} {since} (grid of T and steps); "
+        f"at T = {useful.before['T']:.4g} it is {useful.ratio:.3g} times that at best, mostly {useful.term}"
+        + (f"; {'; '.join(corners)}" if corners else ""),
+        shown_by=f"dfltheory bound {theorem.key} --variant {theorem.variant} --set {settings}",
+        first=useful.first,
+        ratio=useful.ratio,
+        point=useful.before,
+    )
+
+
+def useful_round(theorem: Theorem, expr: Expr, values: Mapping[str, float]) -> Useful | None:
+    """The best step at each T of a grid, and the first T at which the bound is below ``expr``; None where no
+    step is admissible at any T."""
+    equal, _ = equalities(conditions_of(theorem))
+    steps = [n for n in STEPS if n in theorem.needs and n not in equal]
+    sizes = 10.0 ** np.linspace(-12, 3, 601 if len(steps) < 2 else 76)
+    mesh = np.meshgrid(_HORIZONS, *([sizes] * len(steps)), indexing="ij")
+    points: Points = dict(zip(("T", *steps), (g.ravel() for g in mesh), strict=True))
+    points |= {n: np.full(mesh[0].size, v) for n, v in values.items() if n not in points}
+    for name, solution in equal.items():
+        points[name] = values_of([solution], points)[0]
+    bound = np.broadcast_to(theorem.evaluate(where="nan", **points), mesh[0].size)
+    (limit,) = values_of([expr], points)
+    ratio = np.where(np.isfinite(bound), bound / limit, np.inf).reshape(len(_HORIZONS), -1)
+    best = ratio.min(axis=1)
+    good = np.flatnonzero(best < 1)
+    first = float(_HORIZONS[good[0]]) if len(good) else np.inf
+    row = (good[0] if len(good) else len(_HORIZONS)) - 1
+    while row > 0 and not np.isfinite(best[row]):
+        row -= 1
+    if row < 0 or not np.isfinite(best[row]):
+        return Useful(first, {}, np.inf, "") if first <= 1 else None
+    before = at(points, row * ratio.shape[1] + int(ratio[row].argmin()))
+    terms = theorem.evaluate_terms(where="ignore", **before)
+    return Useful(first, before, float(best[row]), max(terms, key=lambda n: terms[n]))
+
+
+__all__ = ["Useful", "first_useful_round", "trivial", "useful_round", "vacuous"]

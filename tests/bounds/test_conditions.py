@@ -1,0 +1,177 @@
+"""Conditions and the vacuous region: proofs, witnesses, contradictions, and until which T a bound is idle."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import sympy as sp
+
+from dfltheory import bounds
+from dfltheory.bounds import symbols as s
+from dfltheory.bounds.checks.conditions import check_conditions
+from dfltheory.bounds.checks.everyday import everyday
+from dfltheory.bounds.checks.logarithms import contradiction, least, monomial
+from dfltheory.bounds.checks.satisfiable import check_satisfiable, small_steps
+from dfltheory.bounds.checks.vacuous import (
+    first_useful_round,
+    trivial,
+    useful_round,
+    vacuous,
+    vacuous_until,
+)
+from dfltheory.bounds.regions import conditions_of, draw, points_of, values_of
+from dfltheory.bounds.theorem import Condition
+from dfltheory.cli import run
+
+ONE = sp.Integer(1)
+GOOD = bounds.get("dfedsam.theorem_4_5", "corrected")
+STEP = Condition("8 eta K L <= 1", 8 * s.eta * s.K * s.L, ONE)
+
+
+def planted(conditions=None, **parts):
+    return replace(GOOD, parts={**GOOD.parts, **parts},
+                   conditions=GOOD.conditions if conditions is None else conditions)  # fmt: skip
+
+
+def errors(findings):
+    return [f for f in findings if f.severity == "error"]
+
+
+# -- satisfiable ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("key", "variant"),
+    [(t.key, t.variant) for t in bounds.statements() if t.kind in ("theorem", "corollary") and t.conditions],
+)
+def test_every_statement_of_the_registry_is_proved_to_have_steps(key, variant):
+    """The way that is reported is walked: at random constants all conditions hold for a small e."""
+    theorem = bounds.get(key, variant)
+    (finding,) = check_satisfiable(theorem)
+    assert (finding.severity, finding.evidence["certificate"]) == ("note", "proved")
+    way = small_steps(conditions_of(theorem))
+    points = draw(theorem.needs, 200, np.random.default_rng(7))
+    e = 1e-30
+    for name, value in way.steps.items():
+        small = value.xreplace({next(x for x in value.free_symbols if x.name == "e_small"): sp.Float(e)})
+        points[name] = values_of([small], points)[0]
+    if way.long:
+        points["T"] = np.full(200, e**-2)
+    demanded = [c.name for c in way.demands]
+    for c, _, ok in theorem.check_conditions(**points):
+        assert c.name in demanded or np.all(ok), c
+
+
+def test_a_condition_that_no_small_step_meets_is_not_proved():
+    low = Condition("eta >= 1/(100 K L)", ONE, 100 * s.eta * s.K * s.L)
+    assert small_steps((STEP, low)) is None
+    (finding,) = check_satisfiable(planted(conditions=(STEP, low)))
+    assert finding.evidence["certificate"] == "witness"
+    assert small_steps((Condition("eta < eta", s.eta, s.eta, strict=True),)) is None
+    assert small_steps((Condition("eta <= eta", s.eta, s.eta),)) is not None
+    assert small_steps((Condition("2 eta <= K eta", 2 * s.eta, s.K * s.eta),)) is None  # K may be 1
+
+
+def test_demands_on_the_constants_alone_are_named():
+    way = small_steps((STEP, Condition("m >= 2", sp.Integer(2), s.m)))
+    assert [c.name for c in way.demands] == ["m >= 2"]
+    assert "with m >= 2" in str(way)
+
+
+def test_conditions_that_exclude_each_other():
+    torn = (STEP, Condition("1 <= eta K L", ONE, s.eta * s.K * s.L))
+    (finding,) = check_conditions(planted(conditions=torn))
+    assert finding.severity == "error"
+    assert finding.evidence["certificate"] == "proved"
+    assert "says 8 <= 1" in finding.message
+    hidden = (Condition("a", s.lam_admm, 2 * s.eta), Condition("b", 3 * s.eta, s.lam_admm))
+    assert "says 1.5 <= 1" in contradiction(hidden)
+    assert contradiction((STEP, Condition("c", ONE, 9 * s.eta * s.K * s.L))) is None
+    curved = (STEP, Condition("d", 2 * s.eta * s.L + ONE, (s.eta * s.L) ** 2))
+    (finding,) = check_conditions(planted(conditions=curved))
+    assert finding.severity == "error"
+    assert "cannot be met together" in finding.message
+
+
+def test_linear_programs_in_logarithms():
+    assert monomial(3 * s.eta * s.K**2 / s.L) == ({"eta": 1, "K": 2, "L": -1}, pytest.approx(np.log(3)))
+    assert monomial(s.eta + s.L) is None
+    assert monomial(-s.eta) is None
+    assert monomial(s.lam**s.Q) is None
+    rows = [("8 eta K L <= 1", {"eta": ONE, "K": ONE, "L": ONE}, np.log(8))]
+    value, used = least({"eta": -ONE, "K": -ONE, "L": -ONE}, rows)
+    assert np.exp(value) == pytest.approx(8)
+    assert list(used) == ["8 eta K L <= 1"]
+    assert least({"eta": ONE}, rows) is None  # eta may be arbitrarily small
+    value, used = least({"K": ONE}, rows)  # K >= 1
+    assert value == pytest.approx(0)
+
+
+# -- denominators ----------------------------------------------------------------------------------------
+
+
+def test_a_denominator_that_may_vanish():
+    assert errors(check_conditions(GOOD)) == []
+    risky = planted(noise=s.sigma_l**2 / (1 - 4 * s.eta * s.L * s.K) * s.eta * s.L, conditions=())
+    assert any("denominator" in f.message for f in errors(check_conditions(risky)))
+
+
+# -- vacuous ----------------------------------------------------------------------------------------------
+
+
+def test_vacuous_everywhere():
+    points = points_of(GOOD, 500)
+    assert [f.severity for f in vacuous(GOOD, points)] == ["note"]
+    empty = planted(optimization=GOOD.parts["optimization"] + 3 * s.L * s.f0_gap)
+    (finding,) = vacuous(empty, points)
+    assert finding.severity == "warning"
+    words, value = trivial(GOOD)
+    assert value == 2 * s.L * s.f0_gap
+    assert "start" in words
+    found = [f for f in first_useful_round(empty) if "first" in f.evidence]
+    assert [f.severity for f in found] == ["warning"]
+    assert found[0].evidence["first"] == np.inf
+
+
+def test_vacuous_up_to_a_horizon_for_all_constants():
+    _, known = trivial(GOOD)
+    assert vacuous_until(GOOD, known) == (9, "optimization", ("eta <= 1/(8 K L)",))
+    printed = bounds.get("dfedsam.theorem_4_5")
+    until, term, _ = vacuous_until(printed, known)
+    assert (until, term) == (10, "optimization")
+    for theorem, T in ((GOOD, 9), (printed, 10)):
+        points = {**points_of(theorem, 1500), "T": np.full(1500, float(T))}
+        (limit,) = values_of([known], points)
+        assert np.all(theorem.evaluate(where="ignore", **points) >= limit)
+    free = planted(conditions=())
+    assert vacuous_until(free, known) is None
+    half = planted(optimization=GOOD.parts["optimization"] / 2)
+    assert vacuous_until(half, known)[0] == 4
+
+
+def test_the_first_useful_round_is_where_the_best_step_puts_it():
+    _, known = trivial(GOOD)
+    values = everyday(n for n in GOOD.needs if n not in ("T", "eta"))
+    useful = useful_round(GOOD, known, values)
+
+    def best(T):
+        return GOOD.best_step(**values, T=T)[1] / (2 * values["L"] * values["f0_gap"])
+
+    assert best(useful.first) < 1
+    assert best(useful.before["T"]) <= useful.ratio <= best(useful.before["T"]) * 1.05
+    assert useful.ratio >= 1
+    assert useful.term == "optimization"
+
+
+def test_the_command_of_a_vacuous_point_shows_it(capsys):
+    found = [f for f in first_useful_round(GOOD) if "shown_by" in f.evidence]
+    assert len(found) == 1
+    words = shlex.split(found[0].evidence["shown_by"])
+    assert words[0] == "dfltheory"
+    assert run(words[1:]) == 0
+    value = float(capsys.readouterr().out.splitlines()[0].rpartition(": ")[2])
+    assert value == pytest.approx(2 * found[0].evidence["ratio"], rel=1e-4)
+    assert "with lam = 0.99" in found[0].message
