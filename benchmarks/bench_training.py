@@ -115,10 +115,10 @@ def test_w2_batched_numpy(versus):
 
 
 @pytest.mark.parametrize("rho", [0.0, 0.05], ids=["sgd", "sam"])
-@pytest.mark.parametrize("model", ["cifar_cnn", "resnet18"])
+@pytest.mark.parametrize("model", ["cifar_cnn", "vgg11", "resnet18"])
 def test_w3_plain_training(versus, model, rho):
     """One round of m clients against one plain model on as many minibatches of the same size."""
-    m, size = (100, 20) if model == "cifar_cnn" else (4, 20)
+    m, size = {"cifar_cnn": 100, "vgg11": 8, "resnet18": 4}[model], 20
     torch.manual_seed(0)
     X, y = torch.randn(m, size, 3, 32, 32), torch.randint(10, (m, size))
     module = models.get(model)
