@@ -28,8 +28,11 @@ MEANINGS = {
 _CAPTION = "numbers: measured / bound; 1 is sharp, above 1 the bound fails"
 
 
-def render(study: Study, figures: Mapping[str, Path]) -> str:
-    """The page as text; figures are embedded, nothing is loaded from anywhere."""
+def render(study: Study, figures: Mapping[str, Path], more: Mapping[str, Path] | None = None) -> str:
+    """The page as text; figures are embedded, nothing is loaded from anywhere.
+
+    ``figures``: one for each group of cases; ``more``: further ones by their captions.
+    """
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     environment = Environment(
@@ -42,21 +45,36 @@ def render(study: Study, figures: Mapping[str, Path]) -> str:
     page = environment.get_template("report.html.j2")
     groups = [_group(study, name, figure) for name, figure in figures.items()]
     counts = Counter(verdict.kind for _, verdict in study.verdicts)
-    return page.render(study=study, groups=groups, counts=counts, marks=MARKS, meanings=MEANINGS)
+    further = [(caption, _embedded(figure)) for caption, figure in (more or {}).items()]
+    return page.render(
+        study=study, groups=groups, more=further, counts=counts, marks=MARKS, meanings=MEANINGS
+    )
+
+
+def _embedded(figure: Path) -> str:
+    return base64.b64encode(figure.read_bytes()).decode("ascii")
 
 
 def _group(study: Study, name: str, figure: Path) -> dict[str, Any]:
     outcomes = [outcome for outcome in study.outcomes if outcome.case.group == name]
-    image = base64.b64encode(figure.read_bytes()).decode("ascii")
     return {
         "name": name,
-        "image": image,
+        "image": _embedded(figure),
         "alt": f"Bound against measurement for {name}: {len(outcomes)} panels",
         "outcomes": outcomes,
         "variants": list(dict.fromkeys(v.variant for o in outcomes for v in o.verdicts)),
         "constants": _constants(outcomes[0]),
+        "silent": _silent(outcomes),
         "notes": list(dict.fromkeys(o.case.note for o in outcomes if o.case.note)),
     }
+
+
+def _silent(outcomes: list[Outcome]) -> list[str]:
+    """Why nothing can be said, where no verdict of a group applies: shown, not folded away."""
+    verdicts = [v for o in outcomes for v in o.verdicts]
+    if not verdicts or any(v.kind != "not applicable" for v in verdicts):
+        return []
+    return list(dict.fromkeys(f"{v.variant}: {v.reason}" for v in verdicts))
 
 
 def _constants(outcome: Outcome) -> list[tuple[str, str, str]]:

@@ -32,6 +32,19 @@ def assignments(items: list[str] | None) -> dict[str, Any]:
     return values
 
 
+def file_alone(context: Any, beside: set[str]) -> None:
+    """Refuse options that an experiment file decides: two sources of one value would be a riddle."""
+    from dfltheory.errors import InputError
+
+    for parameter in context.command.params:
+        source = context.get_parameter_source(parameter.name)
+        if source is not None and source.name == "COMMANDLINE" and parameter.name not in beside:
+            word = parameter.opts[-1] if parameter.opts else parameter.name
+            raise InputError(
+                f"{word} is for the experiment file to say: take it out, or use --set FIELD=VALUE"
+            )
+
+
 def number(text: str) -> Any:
     """An integer, a float, a truth value, or the text itself."""
     for kind in (int, float):

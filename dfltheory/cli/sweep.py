@@ -81,7 +81,15 @@ def sweep(
     done = sweeps.sweep(
         plan, folder, jobs=jobs, cluster=cluster, retry_failed=retry_failed, progress=not as_json
     )
-    emit(_document(done), lambda: _print(done), as_json)
+    from dfltheory.analysis.sweep_report import write_report
+
+    report = write_report(done.results, tuple(axis.fields for axis in plan.axes))
+
+    def text() -> None:
+        _print(done)
+        print(f"report: {report}")
+
+    emit(_document(done) | {"report": report}, text, as_json)
     if done.count("failed") or any(v == "violated" for v in _kinds(done)):
         raise typer.Exit(1)
 

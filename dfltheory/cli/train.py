@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dfltheory.cli.output import assignments, emit
+from dfltheory.cli.output import assignments, emit, file_alone
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -65,6 +65,10 @@ def train(
     evaluate_every: Annotated[
         int | None, typer.Option(help="Measure every so many rounds. Default: 20 times; 5 times on images.")
     ] = None,
+    config: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="An experiment file (TOML) in place of all of the above."),
+    ] = None,
     out: Annotated[
         Path | None, typer.Option(help="Folder for history, table, curves and configuration.")
     ] = None,
@@ -86,8 +90,19 @@ def train(
 
         dfltheory train --task quadratic --algorithm dfedadmm --lam 0.1 --task-option zeta=1.0 --seeds 8
 
+        dfltheory train --config experiment.toml --set run.rounds=10 --out results/mine
+
         dfltheory train --task cifar10 --model cifar_cnn --topology ring --m 10 --rounds 10 --data-root DIR
     """
+    from dfltheory.training.checkpoint import Checkpoint
+
+    saved = Checkpoint(checkpoint, checkpoint_every) if checkpoint is not None else None
+    if config is not None:
+        file_alone(context, {"config", "set_", "out", "checkpoint", "checkpoint_every", "as_json"})
+        changes = assignments([*(set_ or []), *context.args])
+        history, names = _from_file(config, changes, None if not as_json else False, saved)
+        _tell(history, *names, out, as_json)
+        return
     letters = {"eta": eta, "K": k, "rho": rho, "Q": q, "alpha": alpha, "lam": lam}
     given = {name: value for name, value in letters.items() if value is not None}
     given |= assignments([*(set_ or []), *context.args])
@@ -97,7 +112,6 @@ def train(
     )
 
     from dfltheory import tasks
-    from dfltheory.training.checkpoint import Checkpoint
     from dfltheory.training.loop import train as run
 
     problem = tasks.get(task, **asked)
@@ -115,10 +129,25 @@ def train(
         seeds=seeds,
         seed=seed,
         evaluate_every=every,
-        checkpoint=Checkpoint(checkpoint, checkpoint_every) if checkpoint is not None else None,
+        checkpoint=saved,
         progress=False if as_json else None,
     )
-    document = describe(history, task, topology if method.needs_topology else None) | {"out": out}
+    _tell(history, task, topology if method.needs_topology else None, out, as_json)
+
+
+def _from_file(
+    file: Path, changes: dict[str, Any], progress: bool | None, checkpoint: Any
+) -> tuple[History, tuple[str, str | None]]:
+    """The run of an experiment file, and the names of its task and network."""
+    from dfltheory.analysis.config import load_experiment
+
+    cell = load_experiment(file, changes)
+    network = None if cell.topology is None else cell.topology.name or cell.topology.file
+    return cell.build().train(progress, checkpoint=checkpoint), (cell.task.name, network)
+
+
+def _tell(history: History, task: str, topology: str | None, out: Path | None, as_json: bool) -> None:
+    document = describe(history, task, topology) | {"out": out}
     if out is not None:
         save(history, document, out)
     emit(document, lambda: print_history(history, document), as_json)

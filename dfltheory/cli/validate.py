@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dfltheory.cli.output import assignments, emit
+from dfltheory.cli.output import assignments, emit, file_alone
+from dfltheory.errors import InputError
+
+if TYPE_CHECKING:
+    from dfltheory.analysis.experiment import Study
 
 
 def validate(
+    context: typer.Context,
     key: Annotated[
         str, typer.Argument(help="The theorem, as listed by `dfltheory bound`.")
     ] = "dfedsam.theorem_4_5",
@@ -33,6 +38,18 @@ def validate(
         list[str] | None,
         typer.Option("--task-option", help="NAME=VALUE for the task, as in zeta=0.5; repeatable."),
     ] = None,
+    config: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="An experiment file (TOML) with [theorem]; it says all of the above."
+        ),
+    ] = None,
+    change: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set", metavar="FIELD=VALUE", help="In place of FILE's, as run.rounds=10; repeatable."
+        ),
+    ] = None,
     confidence: Annotated[float, typer.Option(help="Of the two-sided interval.")] = 0.95,
     out: Annotated[
         Path | None, typer.Option(help="Folder for table, figures and report; none: print only.")
@@ -52,9 +69,16 @@ def validate(
         dfltheory validate --task digits --rounds 600 --seeds 4 --out results/digits
 
         dfltheory validate --task-option zeta=1.0 --task-option sigma=0.1 --json
+
+        dfltheory validate --config experiment.toml --set run.seeds=32 --out results/mine
     """
+    if config is not None:
+        file_alone(context, {"config", "change", "out", "as_json"})
+        _tell(_from_file(config, assignments(change), progress=not as_json), out, as_json)
+        return
+    if change:
+        raise InputError("--set FIELD=VALUE changes an experiment file: give it with --config FILE")
     from dfltheory.analysis.experiment import Study, perform_all, scheduled_cases
-    from dfltheory.analysis.report import print_study
 
     given: dict[str, Any] = assignments(option)
     cases = scheduled_cases(
@@ -76,6 +100,31 @@ def validate(
         not_tested=["Other horizons, problems and networks than those shown; the limits of the theorem."],
         command="dfltheory validate",
     )
+    _tell(study, out, as_json)
+
+
+def _from_file(file: Path, changes: dict[str, Any], progress: bool) -> Study:
+    """Every cell of an experiment file against its theorem."""
+    from dfltheory.analysis.config import load_plan
+    from dfltheory.analysis.experiment import Study, perform_all
+
+    plan = load_plan(file, changes)
+    cases = plan.cases()
+    outcomes = []
+    for cell, case in zip(plan.cells, cases, strict=True):
+        assert cell.theorem is not None, "a case has a theorem"
+        outcomes += perform_all([case], confidence=cell.theorem.confidence, progress=progress)
+    return Study(
+        title=plan.title,
+        outcomes=outcomes,
+        not_tested=["Other horizons, problems and networks than those shown; the limits of the theorem."],
+        command=f"dfltheory validate --config {file.name}",
+    )
+
+
+def _tell(study: Study, out: Path | None, as_json: bool) -> None:
+    from dfltheory.analysis.report import print_study
+
     report = study.save(out) if out is not None else None
     documents = [{"case": case.label} | verdict.to_dict() for case, verdict in study.verdicts]
 

@@ -104,3 +104,26 @@ def test_wrong_use_gets_one_line_and_status_2(file, capsys, arguments, line):
     assert said.out == ""
     assert line in said.err
     assert said.err.count("\n") == 1
+
+
+def test_it_ends_with_a_report_and_figures(file, capsys):
+    """Three horizons on two networks, under the schedule: verdicts, ratios and the fitted rate."""
+    text = TEXT.replace("eta = 0.05\n", "").replace("dfedavg", "dfedsam")
+    text += 'run.rounds = [200, 400, 800]\n[theorem]\nkey = "dfedsam.theorem_4_5"\n'
+    text += 'variants = ["printed"]\nschedule = true\nconstants = { rho0 = 0.1 }\n'
+    file.write_text(text.replace("rounds = 3\n", "seeds = 3\n"))
+    assert run(["sweep", str(file), "--jobs", "1", "--out", "here"]) == 0
+    assert "report: here/report.html" in capsys.readouterr().out
+    page = (file.parent / "here" / "report.html").read_text()
+    for words in ("exponent in run.rounds", "Measured / bound over topology.name", "What was not tested"):
+        assert words in page
+    names = {path.name for path in (file.parent / "here" / "figures").iterdir()}
+    assert names >= {"runs.png", "runs.pdf", "ratio-run-rounds.pdf", "rate-run-rounds.pdf"}
+
+
+def test_without_a_theorem_the_report_shows_the_runs_and_the_failures(file, capsys):
+    file.write_text(TEXT.replace("m = 4", "m = 6").replace('"ring", ', '"hypercube", '))
+    assert run(["sweep", str(file), "--jobs", "1", "--out", "here"]) == 1
+    page = (file.parent / "here" / "report.html").read_text()
+    assert "hypercube: InputError" in page
+    assert (file.parent / "here" / "figures" / "runs.pdf").is_file()

@@ -149,3 +149,90 @@ def test_a_checkpoint_is_gone_on_from_and_another_runs_is_refused(capsys, tmp_pa
     assert status == 2
     assert out.err.count("\n") == 1
     assert "its seed is 0, not 3" in out.err
+
+
+FILE = """
+title = "from a file"
+[task]
+name = "quadratic"
+m = 4
+d = 2
+[topology]
+name = "ring"
+[algorithm]
+name = "dfedsam"
+K = 2
+[run]
+rounds = 40
+seeds = 3
+[theorem]
+key = "dfedsam.theorem_4_5"
+variants = ["printed", "corrected"]
+schedule = true
+constants = { rho0 = 0.5 }
+"""
+
+
+@pytest.fixture
+def file(tmp_path):
+    path = tmp_path / "one.toml"
+    path.write_text(FILE)
+    return path
+
+
+def test_train_takes_an_experiment_file(capsys, file, tmp_path):
+    from dfltheory.analysis.config import load_experiment
+
+    words = ["train", "--config", str(file), "--set", "run.rounds=20", "--json", "--out", str(tmp_path / "o")]
+    assert run(words) == 0
+    document = json.loads(capsys.readouterr().out)
+    direct = load_experiment(file, {"run.rounds": 20}).build().train()
+    np.testing.assert_array_equal(document["measures"]["loss"], direct.loss.mean(0))
+    assert (document["rounds"], document["seeds"], document["topology"]) == (20, 3, "ring")
+    loaded = History.load(tmp_path / "o" / "history.safetensors")
+    loaded.seconds = direct.seconds
+    assert loaded == direct
+
+
+def test_validate_takes_an_experiment_file(capsys, file, tmp_path):
+    from dfltheory.analysis.config import load_experiment
+
+    assert run(["validate", "--config", str(file), "--json", "--out", str(tmp_path / "o")]) == 0
+    found = json.loads(capsys.readouterr().out)["verdicts"]
+    assert [v["variant"] for v in found] == ["printed", "corrected"]
+    direct = load_experiment(file).build().train()
+    from dfltheory.analysis.compare import compare
+
+    verdict = compare(direct, "dfedsam.theorem_4_5", variant="corrected", rho0=0.5)
+    assert (found[1]["kind"], found[1]["rounds"]) == (verdict.kind, 40)
+    assert (tmp_path / "o" / "report.html").is_file()
+
+
+@pytest.mark.parametrize("command", ["train", "validate", "sweep"])
+def test_an_unknown_field_tells_the_nearest_in_every_command(capsys, file, command):
+    file.write_text(FILE.replace("rounds = 40", "ruonds = 40"))
+    words = [command, str(file)] if command == "sweep" else [command, "--config", str(file)]
+    assert run(words) == 2
+    said = capsys.readouterr()
+    assert "ruonds" in said.err
+    assert "did you mean rounds" in said.err
+    assert len(said.err.strip().splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["train", "--rounds", "5"],
+        ["train", "--task", "digits"],
+        ["validate", "--seeds", "5"],
+        ["validate", "dfedsam.theorem_4_5"],
+    ],
+)
+def test_the_file_and_the_line_cannot_both_decide(capsys, file, words):
+    assert run([*words, "--config", str(file)]) == 2
+    assert "experiment file" in capsys.readouterr().err
+
+
+def test_set_without_a_file_is_refused_by_validate(capsys):
+    assert run(["validate", "--set", "run.rounds=3"]) == 2
+    assert "--config" in capsys.readouterr().err

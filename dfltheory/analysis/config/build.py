@@ -33,8 +33,8 @@ class Setup:
     seed: int
     evaluate_every: int
 
-    def train(self, progress: bool | None = None) -> History:
-        """Run it."""
+    def train(self, progress: bool | None = None, **options: Any) -> History:
+        """Run it; ``options`` go to :func:`dfltheory.train`, as checkpoint=..."""
         from dfltheory.training.loop import train
 
         return train(
@@ -46,6 +46,7 @@ class Setup:
             seed=self.seed,
             evaluate_every=self.evaluate_every,
             progress=progress,
+            **options,
         )
 
 

@@ -1,0 +1,171 @@
+"""The report and the figures at the end of a sweep: verdicts, panels, ratios over each axis, rates."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from dfltheory.analysis.config.plan import short
+from dfltheory.analysis.experiment import Case, Outcome, Study
+from dfltheory.files import write_text
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from dfltheory.analysis.results import CellResult, Results
+
+REPORT, FIGURES = "report.html", "figures"
+"""The names of the page and of the folder of figures in a sweep's folder."""
+
+_MOST_PANELS = 6
+
+
+def write_report(results: Results, axes: tuple[tuple[str, ...], ...] = ()) -> Path:
+    """Write ``figures/*.png``, ``figures/*.pdf`` and ``report.html`` into a sweep's folder; returns the last.
+
+    ``axes`` are the fields of each line of ``[sweep]``; columns of panels run along the first.
+    """
+    from dfltheory.analysis.report import render
+
+    done = [cell for cell in results.cells if cell.status == "done"]
+    study = Study(
+        title=results.title,
+        outcomes=[_outcome(cell, results.title, axes) for cell in done],
+        not_tested=[
+            *(f"{_settings(cell)}: {cell.error}" for cell in results.cells if cell.status == "failed"),
+            *(f"{_settings(cell)}: not finished" for cell in results.cells if cell.status == "missing"),
+            "Other horizons, problems and networks than those of the cells; the limits of the theorem.",
+        ],
+        command="dfltheory sweep",
+    )
+    folder = results.folder / FIGURES
+    folder.mkdir(parents=True, exist_ok=True)
+    groups = _overview(study, results, done, folder)
+    page = render(study, groups, _over_axes(results, axes, folder) if done else {})
+    write_text(results.folder / REPORT, page)
+    return results.folder / REPORT
+
+
+def _settings(cell: CellResult) -> str:
+    return ", ".join(f"{name} = {short(value)}" for name, value in cell.settings.items()) or cell.key
+
+
+def _outcome(cell: CellResult, title: str, axes: tuple[tuple[str, ...], ...]) -> Outcome:
+    """The cell as an outcome. The task is not built again: pages and figures need its name alone."""
+    run, verdicts = cell.history, cell.verdicts
+    across = axes[0] if axes else ()
+    return Outcome(
+        Case(
+            group=title,
+            row=", ".join(f"{n} = {short(v)}" for n, v in cell.settings.items() if n not in across),
+            column=", ".join(short(cell.settings[n]) for n in across),
+            task=cast(Any, None),
+            algorithm=run.algorithm,
+            topology=None,
+            rounds=run.rounds,
+            seeds=run.seeds,
+            key=verdicts[0].key if verdicts else "",
+            variants=tuple(v.variant for v in verdicts),
+            seed=run.seed,
+        ),
+        run,
+        verdicts,
+    )
+
+
+def _overview(study: Study, results: Results, done: list[CellResult], folder: Path) -> dict[str, Path]:
+    """One figure of all runs: panels under the bounds where they fit, else the runs beside each other."""
+    from matplotlib.figure import Figure
+
+    from dfltheory.analysis import plots
+    from dfltheory.analysis.figures import comparison
+
+    if not done:
+        return {}
+    columns = {o.case.column for o in study.outcomes}
+    rows = {o.case.row for o in study.outcomes}
+    if study.verdicts and max(len(columns), len(rows)) <= _MOST_PANELS:
+        figure = plots.panels(study.outcomes)
+    else:
+        figure = Figure(figsize=(10.2, 3.4), layout="constrained")
+        for ax, measure in zip(figure.subplots(1, 3), ("grad_norm_sq", "loss", "consensus")):
+            comparison(results.runs(done[:_MOST_PANELS]), measure, ax, legend=measure == "loss")
+    return {results.title: plots.save(figure, folder, "runs")[0]}
+
+
+def _over_axes(results: Results, axes: tuple[tuple[str, ...], ...], folder: Path) -> dict[str, Path]:
+    """Caption -> figure: measured / bound over each axis, and the fitted rate along numeric ones."""
+    from matplotlib.figure import Figure
+
+    from dfltheory.analysis import plots
+    from dfltheory.analysis.figures import ratios
+
+    made: dict[str, Path] = {}
+    frame = results.frame
+    judged = "ratio" in frame.columns and bool(np.isfinite(frame["ratio"].astype(float)).any())
+    for (field,) in (axis for axis in axes if len(axis) == 1):
+        name = field.replace(".", "-")
+        if judged and frame[field].notna().all():
+            figure = Figure(figsize=(4.6, 3.2), layout="constrained")
+            ratios(frame, field, figure.gca())
+            made[f"Measured / bound over {field}."] = plots.save(figure, folder, f"ratio-{name}")[0]
+        points = rate_points(frame, field, [n for axis in axes for n in axis])
+        if points is not None:
+            figure = Figure(figsize=(4.6, 3.2), layout="constrained")
+            caption = _draw_rate(points, field, figure.gca())
+            made[caption] = plots.save(figure, folder, f"rate-{name}")[0]
+    return made
+
+
+def rate_points(frame: pd.DataFrame, field: str, swept: list[str]) -> pd.DataFrame | None:
+    """x, measured and bound of one variant along a numeric field, the other swept fields held at their
+    first values; None where there are fewer than 3 positive points."""
+    if "measured" not in frame.columns or not {"bound", "variant"} <= set(frame.columns):
+        return None
+    rows = frame[frame["status"] == "done"]
+    for other in swept:
+        if other != field and len(rows):
+            rows = rows[rows[other] == rows[other].iloc[0]]
+    for _, one in rows.groupby("variant", sort=False):
+        table = one[[field, "measured", "measured_low", "measured_high", "bound", "variant"]].copy()
+        numbers = table[field].map(lambda v: isinstance(v, (int, float)) and not isinstance(v, bool))
+        if not numbers.all():
+            return None
+        table = table.rename(columns={field: "x"})
+        table = table[(table["x"] > 0) & np.isfinite(table["measured"]) & (table["measured"] > 0)]
+        if table["x"].nunique() >= 3:
+            return table.sort_values("x")
+    return None
+
+
+def _draw_rate(points: pd.DataFrame, field: str, ax: Any) -> str:
+    from dfltheory.analysis.figures import rate
+    from dfltheory.analysis.rate_fit import fit_exponent, judge
+
+    x, y = points["x"].to_numpy(float), points["measured"].to_numpy(float)
+    fitted = fit_exponent(x, y)
+    bound = points["bound"].to_numpy(float)
+    known = bool(np.isfinite(bound).all()) and bool((bound > 0).all())
+    predicted = fit_exponent(x, bound).estimate if known else None
+    low, high = (points[n].to_numpy(float) for n in ("measured_low", "measured_high"))
+    whole = bool(np.isfinite(low).all() and np.isfinite(high).all())
+    rate(
+        x,
+        y,
+        ax,
+        interval=(np.maximum(low, 1e-9 * y), high) if whole else None,
+        fitted=(fitted.estimate, float(np.exp(fitted.intercept))),
+        exponent_ci=(fitted.low, fitted.high),
+        predicted=predicted,
+        xlabel=field,
+        ylabel="measured left-hand side",
+    )
+    told = f"exponent in {field}: {fitted.estimate:.3f} [{fitted.low:.3f}, {fitted.high:.3f}]"
+    if predicted is None:
+        return f"{told}."
+    return f"{told}; the {points['variant'].iloc[0]} bound's: {predicted:.3f}: {judge(fitted, predicted)}."
+
+
+__all__ = ["FIGURES", "REPORT", "rate_points", "write_report"]
