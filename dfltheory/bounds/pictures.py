@@ -33,12 +33,15 @@ def plot_terms(theorem: Theorem, name: str, path: Path, values: Mapping[str, Any
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
+    known = FigureCanvasAgg.get_supported_filetypes()
+    if path.suffix[1:].lower() not in known:
+        raise InputError(f"{path} must end in one of {', '.join('.' + ending for ending in sorted(known))}")
     over = term_range(theorem, name, values)
     given = {**values, name: over}
     terms = theorem.evaluate_terms(where="ignore", **given)
     total = np.broadcast_to(theorem.evaluate(where="ignore", **given), over.shape)
     allowed = np.isfinite(np.broadcast_to(theorem.evaluate(where="nan", **given), over.shape))
-    figure = Figure(figsize=(6.4, 4.2), layout="constrained")
+    figure = Figure(figsize=(7.6, 4.2), layout="constrained")
     FigureCanvasAgg(figure)
     axes = figure.add_subplot()
     axes.plot(over, total, color="black", linewidth=2.2, label="bound")
@@ -69,7 +72,7 @@ def plot_terms(theorem: Theorem, name: str, path: Path, values: Mapping[str, Any
     axes.set_xlabel(rf"${GLOSSARY[name].latex}$  ({GLOSSARY[name].meaning.split(';')[0]})")
     axes.set_ylabel("bound and its terms")
     axes.set_title(f"{theorem.title} [{theorem.variant}]", fontsize=9.5)
-    axes.legend(fontsize=8)
+    figure.legend(fontsize=8, loc="outside right upper")
     axes.grid(alpha=0.25)
     partial = path.with_name(path.stem + ".part" + path.suffix)
     figure.savefig(partial, dpi=150)

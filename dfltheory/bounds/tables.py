@@ -23,6 +23,8 @@ def axis(text: str) -> tuple[str, np.ndarray]:
     try:
         if ":" in values:
             low, high, count = values.split(":")
+            if not (float(low) > 0 and float(high) > 0 and int(count) > 0):
+                raise ValueError(text)
             points = np.geomspace(float(low), float(high), int(count))
         else:
             points = np.array([float(v) for v in values.split(",")])

@@ -211,7 +211,7 @@ class Theorem:
         return best_step(self, name, **values)
 
     def step_sizes(self, **values: float) -> dict[str, float]:
-        """The hyperparameters that the schedule fixes, at ``values`` (glossary names that it needs, as L, K, T).
+        """The hyperparameters that the schedule fixes, at ``values`` (names that it needs, as L, K, T).
 
         Raises InputError where a name that the schedule needs is missing.
         """

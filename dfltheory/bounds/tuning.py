@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
+import sympy as sp
 from scipy.optimize import minimize_scalar
 
-from dfltheory.bounds.regions import STEPS
+from dfltheory.bounds.regions import STEPS, compiled, conditions_of, equalities
 from dfltheory.bounds.symbols import GLOSSARY
 from dfltheory.bounds.theorem import Theorem
+from dfltheory.bounds.units import Expr
 from dfltheory.errors import ConditionError, InputError
 
 _GRID = 10.0 ** np.linspace(-14, 8, 2201)
@@ -48,15 +51,43 @@ def step_name(theorem: Theorem, name: str | None = None) -> str:
     return steps[0]
 
 
+@cache
+def _tied(theorem: Theorem, name: str) -> dict[str, Expr]:
+    """Step sizes that an equality among the conditions ties to ``name``, as expressions in it."""
+    tied: dict[str, Expr] = {}
+    for step, solution in equalities(conditions_of(theorem))[0].items():
+        inside = [n for n in STEPS if n in {s.name for s in solution.free_symbols}]
+        if name in inside:
+            tied[step] = solution
+        elif name == step and inside:
+            other = GLOSSARY[inside[0]].symbol
+            tied[inside[0]] = sp.solve(solution - GLOSSARY[step].symbol, other)[0]
+    return tied
+
+
+def _with_step(theorem: Theorem, name: str, steps: Any, values: dict[str, Any]) -> dict[str, Any]:
+    """``values`` with this step size, and with those that are tied to it."""
+    given = {**values, name: np.asarray(steps, dtype=float)}
+    for other, expr in _tied(theorem, name).items():
+        names, function = compiled([expr])
+        missing = [n for n in names if n not in given]
+        if missing:
+            raise InputError(f"{theorem} ties {other} to {name}; missing: {', '.join(missing)}")
+        (given[other],) = function(*(np.asarray(given[n], dtype=float) for n in names))  # type: ignore[operator]
+    return given
+
+
 def _holds(theorem: Theorem, name: str, steps: np.ndarray, values: dict[str, Any]) -> np.ndarray:
     good = np.ones(np.shape(steps), dtype=bool)
-    for _, _, ok in theorem.check_conditions(**{**values, name: steps}):
+    for _, _, ok in theorem.check_conditions(**_with_step(theorem, name, steps, values)):
         good &= np.broadcast_to(ok, good.shape)
     return good
 
 
 def admissible_steps(theorem: Theorem, name: str | None = None, **values: Any) -> Interval:
     """The interval of step sizes at which every condition holds, the other quantities being given numbers.
+
+    A step size that the conditions tie to this one by an equality moves with it and need not be given.
 
     Raises
     ------
@@ -94,7 +125,7 @@ def best_step(theorem: Theorem, name: str | None = None, **values: Any) -> tuple
 
     def bound(log_step: np.ndarray | float) -> Any:
         inside = np.clip(np.exp(log_step), interval.low, interval.high)
-        return theorem.evaluate(where="ignore", **{**values, name: inside})
+        return theorem.evaluate(where="ignore", **_with_step(theorem, name, inside, values))
 
     grid = np.linspace(low, high, 2001)
     at = int(np.nanargmin(bound(grid)))

@@ -34,6 +34,19 @@ def bound(
             metavar="NAME=LOW:HIGH:COUNT", help="Evaluate on a grid (geometric; NAME=A,B,C for a list)."
         ),
     ] = None,
+    steps: Annotated[
+        bool, typer.Option("--steps", help="Each step size: the admissible interval, and the best one.")
+    ] = False,
+    derivative: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME", help="d bound / d NAME: the formula, and its number where --set gives all."
+        ),
+    ] = None,
+    dominance: Annotated[
+        str | None,
+        typer.Option(metavar="NAME=LOW:HIGH:COUNT", help="Which term rules in which regime of NAME."),
+    ] = None,
     out: Annotated[Path | None, typer.Option(help="Where the grid goes: .csv or .parquet.")] = None,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
@@ -51,6 +64,10 @@ def bound(
         rho=0.01 lam=0.8 sigma_l=1 sigma_g=1 f0_gap=1
 
         dfltheory bound dfedsam.theorem_4_5 --plot T terms.png --set L=1 K=5 T=1000 ...
+
+        dfltheory bound dfedsam.theorem_4_5 --steps --derivative lam --set L=1 K=5 T=1000 ...
+
+        dfltheory bound dfedsam.theorem_4_5 --dominance T=10:1e6:200 --set L=1 K=5 ...
 
         dfltheory bound dfedsam.theorem_4_5 --grid T=10:1e6:60 --grid lam=0.5,0.9,0.99 --out table.csv
         --set ...
@@ -81,6 +98,10 @@ def bound(
             f"wrote {len(table)} rows to {write_table(table, out)}",
             json,
         )
+    if steps or derivative or dominance:
+        from dfltheory.cli.questions import answers
+
+        return emit(*answers(theorem, values, steps, derivative or [], dominance), json)
     if latex or not values:
         return _show(theorem, json, latex)
     return _evaluate(theorem, values, json)

@@ -49,6 +49,21 @@ def test_an_interval_with_a_lower_end():
         bounds.admissible_steps(theorem, "eta", **{**values, "lam_admm": 1})
 
 
+def test_steps_that_an_equality_ties_together_move_together():
+    theorem = bounds.get("dfedmdc.theorem_1", "corrected")
+    values = {"T": 1000, "m": 16, "lam": 0.8, "K_u": 5, "K_v": 3, "L_u": 1, "L_v": 2, "chi": 0.5,
+              "sigma_u": 1, "sigma_v": 1, "delta_u": 1, "f0_gap": 1, "x0_spread": 1}  # fmt: skip
+    largest = theorem.largest_step("eta_u", **values)
+    assert largest == pytest.approx(0.2 / 32 / 5, rel=1e-12)  # a <= (1 - lam)/32
+    assert theorem.largest_step("eta_v", **values) == pytest.approx(largest * 5 * 1 / (3 * 2), rel=1e-12)
+    step, least = theorem.best_step("eta_u", **values)
+    assert theorem.evaluate(**values, eta_u=step, eta_v=step * 5 / 6) == pytest.approx(least)
+    grid = np.geomspace(1e-6, largest, 2001)
+    assert least <= np.min(theorem.evaluate(**values, eta_u=grid, eta_v=grid * 5 / 6)) * (1 + 1e-9)
+    with pytest.raises(InputError, match="ties eta_v to eta_u; missing: K_v"):
+        theorem.largest_step("eta_u", **{n: v for n, v in values.items() if n != "K_v"})
+
+
 def test_best_step_is_where_a_fine_grid_puts_it():
     theorem = bounds.get(KEY, "corrected")
     step, least = theorem.best_step(**VALUES)

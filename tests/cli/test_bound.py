@@ -100,6 +100,13 @@ def test_grid(tmp_path, capsys, ending):
         ([KEY, *SET, "--set", "K"], "NAME=VALUE"),
         ([KEY, *SET, "--set", "K=6"], "K is given 2 times"),
         ([KEY, *SET, "--grid", "T=1:x:3"], "LOW:HIGH:COUNT"),
+        ([KEY, *SET, "--grid", "T=1:10:0"], "LOW:HIGH:COUNT"),
+        ([KEY, *SET, "--grid", "T=-1:10:3"], "LOW:HIGH:COUNT"),
+        ([KEY, *SET, "--plot", "T", "terms.xyz"], "must end in one of .avif"),
+        ([KEY, *SET, "--derivative", "beta"], "does not depend on 'beta'"),
+        ([KEY, *SET, "--dominance", "beta=1:2:3"], "does not depend on 'beta'"),
+        ([KEY, "--steps", "--set", "L=1"], "missing: m, K, T"),
+        (["dfedsam.corollary_4_6", "--steps"], "has no step size"),
         ([KEY, *SET, "--grid", "T=1:10:3", "--out", "table.txt"], ".csv or .parquet"),
     ],
 )
@@ -108,3 +115,33 @@ def test_bad_input_is_one_clear_line(capsys, arguments, message):
     error = capsys.readouterr().err
     assert message in error
     assert error.count("\n") == 1
+
+
+def test_steps_derivatives_and_dominance(capsys):
+    asked = ["--steps", "--derivative", "lam", "--derivative", "T", "--dominance", "T=10:1e6:100"]
+    status, found = document(capsys, "bound", KEY, "--variant", "corrected", *asked, *SET)
+    theorem = bounds.get(KEY, "corrected")
+    free = {n: v for n, v in VALUES.items() if n != "eta"}
+    assert status == 0
+    assert found["steps"]["eta"]["high"] == theorem.largest_step(**free)
+    assert (found["steps"]["eta"]["best"], found["steps"]["eta"]["bound"]) == theorem.best_step(**free)
+    assert found["derivatives"]["T"]["value"] == pytest.approx(-9 / 4 / (0.005 * 5 * 1000**2), rel=1e-12)
+    h = 1e-6
+    low, high = (theorem.evaluate(**{**VALUES, "lam": 0.8 + d}) for d in (-h, h))
+    assert found["derivatives"]["lam"]["value"] == pytest.approx((high - low) / (2 * h), rel=1e-6)
+    regimes = found["dominance"]["regimes"]
+    assert [r["term"] for r in regimes] == ["optimization", "consensus"]
+    assert regimes[0]["low"] == 10
+    assert regimes[1]["high"] == 1e6
+    assert run(["bound", KEY, "--variant", "corrected", *asked, *SET]) == 0
+    text = capsys.readouterr().out
+    assert "eta: admissible from 0 to 0.00625; best 0.00303" in text
+    assert "d bound / d T = -9e-05" in text
+    assert "optimization (98% to 52%)" in text
+
+
+def test_a_derivative_without_values_is_a_formula(capsys):
+    status, found = document(capsys, "bound", KEY, "--derivative", "f0_gap")
+    assert status == 0
+    assert found["derivatives"]["f0_gap"]["value"] is None
+    assert found["derivatives"]["f0_gap"]["formula"].startswith("2/(T*")

@@ -1,0 +1,73 @@
+"""What ``dfltheory bound`` answers besides a value: step sizes, derivatives, which term rules where."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import sympy as sp
+
+from dfltheory.bounds.regions import STEPS
+from dfltheory.bounds.tables import axis
+from dfltheory.bounds.theorem import Theorem
+from dfltheory.bounds.tuning import admissible_steps, best_step, dominance, step_name
+from dfltheory.errors import InputError
+
+
+def answers(
+    theorem: Theorem, values: dict[str, Any], steps: bool, derivatives: list[str], over: str | None
+) -> tuple[dict[str, Any], str]:
+    """The document and the text of all that is asked, in the order of the command's options."""
+    document: dict[str, Any] = {"key": theorem.key, "variant": theorem.variant}
+    lines = [str(theorem)]
+    if steps:
+        document["steps"] = _steps(theorem, values)
+        for name, found in document["steps"].items():
+            low, high = found["low"], "any" if found["high"] is None else f"{found['high']:.6g}"
+            lines.append(
+                f"  {name}: admissible from {low:.6g} to {high}; best {found['best']:.6g}, where the bound "
+                f"is {found['bound']:.6g}"
+            )
+    if derivatives:
+        document["derivatives"] = {name: _derivative(theorem, name, values) for name in derivatives}
+        for name, found in document["derivatives"].items():
+            number = "" if found["value"] is None else f" = {found['value']:.6g}"
+            lines.append(f"  d bound / d {name}{number}\n    {found['formula']}")
+    if over is not None:
+        name, grid = axis(over)
+        regimes = dominance(theorem, name, grid, **{n: v for n, v in values.items() if n != name})
+        document["dominance"] = {"over": name, "regimes": [vars(r) for r in regimes]}
+        lines += [
+            f"  {name} = {r.low:.6g} to {r.high:.6g}: {r.term} ({r.share_low:.0%} to {r.share_high:.0%})"
+            for r in regimes
+        ]
+    return document, "\n".join(lines)
+
+
+def _steps(theorem: Theorem, values: dict[str, Any]) -> dict[str, dict[str, float | None]]:
+    """Each step size in turn, the others at their given values (a given value of its own is set aside)."""
+    step_name(theorem)
+    found = {}
+    for name in (n for n in STEPS if n in theorem.needs):
+        given = {n: v for n, v in values.items() if n != name}
+        interval = admissible_steps(theorem, name, **given)
+        best, bound = best_step(theorem, name, **given)
+        high = None if np.isinf(interval.high) else interval.high
+        found[name] = {"low": interval.low, "high": high, "best": best, "bound": bound}
+    return found
+
+
+def _derivative(theorem: Theorem, name: str, values: dict[str, Any]) -> dict[str, Any]:
+    """The formula, and its value in exact arithmetic where every quantity is given."""
+    formula = theorem.derivative(name)
+    if not values:
+        return {"formula": str(formula), "value": None}
+    theorem.evaluate(where="ignore", **values)
+    point = {x: sp.Rational(float(values[n])) for n, x in theorem.symbols.items()}
+    number = sp.N(formula.xreplace(point), 17)
+    if not number.is_real:
+        raise InputError(f"d bound / d {name} is not a number there: {number}")
+    return {"formula": str(formula), "value": float(number)}
+
+
+__all__ = ["answers"]
