@@ -74,7 +74,7 @@ def descend(
         if algorithm.weight_decay:
             g = g.add(y[..., block], alpha=algorithm.weight_decay)
         if alpha:
-            velocity = g.clone() if velocity is None else velocity.mul_(alpha).add_(g)
+            velocity = g if velocity is None else velocity.mul_(alpha).add_(g)
             g = velocity
         y[..., block] -= eta * g
     return y

@@ -126,6 +126,25 @@ class Vmap(Strategy):
             return call(tuple(self.layout.views(x)), X)
 
 
+class Compiled(Vmap):
+    """Vmap through torch.compile: never chosen by itself, for its first call takes long; needs a compiler."""
+
+    name = "compiled"
+
+    def __init__(self, module: nn.Module, loss: Loss, layout: Layout, chunk: int | None = None):
+        super().__init__(module, loss, layout, chunk)
+        self._slope: Any = torch.compile(super().gradient)
+
+    def gradient(self, x: Tensor, X: Tensor, y: Tensor, offset: Tensor | None = None) -> Tensor:
+        try:
+            return self._slope(x, X, y, offset)
+        except RuntimeError as error:  # what torch.compile raises is of this kind
+            why = next((line for line in str(error).splitlines() if line.strip()), type(error).__name__)
+            raise InputError(
+                f"strategy compiled: torch.compile cannot compile this here ({why}); use vmap"
+            ) from None
+
+
 _ACTIVATIONS: dict[type[nn.Module], tuple[Callable[[Tensor], Tensor], Callable[[Tensor, Tensor], Tensor]]] = {
     # forward in place, and delta <- delta * derivative written with the activation's own value h
     nn.ReLU: (torch.relu_, lambda delta, h: delta.mul_(h > 0)),
@@ -218,7 +237,7 @@ def choose(
     module: nn.Module, loss: Loss, layout: Layout, device: torch.device, name: str = "auto"
 ) -> Strategy:
     """The strategy of that name, or the one that measures fastest for this kind of module and device."""
-    known: dict[str, type[Strategy]] = {s.name: s for s in (Batched, Loop, Vmap)}
+    known: dict[str, type[Strategy]] = {s.name: s for s in (Batched, Compiled, Loop, Vmap)}
     if name != "auto":
         if name not in known:
             raise UnknownNameError("batching strategy", name, {"auto", *known})
@@ -233,6 +252,7 @@ def choose(
 __all__ = [
     "LOSSES",
     "Batched",
+    "Compiled",
     "Loop",
     "Loss",
     "Strategy",

@@ -1,6 +1,7 @@
 """The letters by which a theorem sees an algorithm: a wrong one makes a verdict about another bound."""
 
 import pytest
+import torch
 
 from dfltheory import algorithms as a
 
@@ -21,6 +22,23 @@ def test_gossip(algorithm, letters):
 
 def test_plain_descent_is_the_default_of_sam():
     assert (a.DFedSAM(eta=0.1, K=3).rho, a.DFedSAM(eta=0.1, K=3).Q) == (0.0, 1)
+
+
+def test_defaults_of_the_letters():
+    assert a.DFedAvgM(eta=0.1, K=3).alpha == a.DFedSGPM(eta=0.1, K=3).alpha == 0.9
+    assert a.DFedSGPSM(eta=0.1, K=3).alpha == 0.9
+    assert a.DFedSGPSM(eta=0.1, K=3).rho == 0.0
+    assert a.DFedADMMSAM(eta=0.1, K=3, lam=1.0).rho == a.FedSAM(eta=0.1, K=3).rho == 0.1
+    assert a.DFedSMDC(eta_u=0.1, eta_v=0.1, K_u=1, K_v=1).rho == 0.7
+    assert a.Ditto(eta=0.1, K=3).lam == 0.75
+    assert (a.DisPFL(eta=0.1, K=3).sparsity, a.DisPFL(eta=0.1, K=3).prune) == (0.5, 0.5)
+
+
+@pytest.mark.parametrize("keep", [False, True])
+def test_momentum_takes_memory_only_where_it_is_kept(keep):
+    x0 = torch.ones(1, 3, 2)
+    state = a.DFedAvgM(eta=0.1, K=3, keep_momentum=keep).init(x0, None)
+    assert state.v.shape == (1, 3, 2 if keep else 0)
 
 
 def test_the_penalty_of_admm_has_its_own_name():

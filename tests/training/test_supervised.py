@@ -113,15 +113,71 @@ def test_a_piece_is_counted_in_bytes():
     assert dfl.tasks.Supervised(flat, [(X, y)], dtype=torch.float64)._piece == 50
 
 
-def test_strategies_give_one_trajectory():
-    runs = [
-        train(
-            alg.DFedSAM(eta=0.1, K=3, rho=0.05), build("mlp", strategy=s), ring_matrix(4), rounds=4, seeds=2
+def trajectory(task):
+    """The models after every round, of momentum, SAM and class-balanced steps."""
+    path = []
+
+    def keep(t, state, recorder):
+        path.append(state.x.clone())
+
+    for algorithm in (
+        alg.DFedSAM(eta=0.1, K=3, rho=0.05),
+        alg.DFedAvgM(eta=0.1, K=2, alpha=0.9),
+        alg.FedRoD(eta=0.1, K=2),
+    ):
+        topology = ring_matrix(4) if algorithm.needs_topology else None
+        train(algorithm, task, topology, rounds=2, seeds=2, callbacks=[keep])
+    return torch.stack(path)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_strategies_give_one_trajectory(case, monkeypatch):
+    """Batched products, the loop over views and vmap, whole and in chunks, of clients too."""
+    expected = trajectory(build(case, strategy="loop"))
+    for strategy in ("vmap", "auto", *(("batched",) if case != "convolution" else ())):
+        torch.testing.assert_close(
+            trajectory(build(case, strategy=strategy)), expected, rtol=0, atol=1e-12, msg=strategy
         )
-        for s in ("batched", "loop", "vmap")
-    ]
-    for run in runs[1:]:
-        np.testing.assert_allclose(run.x, runs[0].x, rtol=0, atol=1e-12)
+    chunked = build(case, strategy="vmap")
+    chunked.strategy.chunk = 3
+    torch.testing.assert_close(trajectory(chunked), expected, rtol=0, atol=1e-12)
+    monkeypatch.setattr("dfltheory.tasks.supervised._CACHE", 1)  # one client at a time
+    for strategy in ("loop", "vmap", "auto"):
+        torch.testing.assert_close(
+            trajectory(build(case, strategy=strategy)), expected, rtol=0, atol=1e-12, msg=strategy
+        )
+
+
+def test_where_clients_work_one_at_a_time_one_seed_works_in_place(monkeypatch):
+    whole = train(alg.Ditto(eta=0.1, K=2, K_v=3), build("mlp"), rounds=3)
+    monkeypatch.setattr("dfltheory.tasks.supervised._CACHE", 1)
+    alone = train(alg.Ditto(eta=0.1, K=2, K_v=3), build("mlp"), rounds=3)
+    np.testing.assert_allclose(alone.x, whole.x, rtol=0, atol=1e-12)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")  # of torch itself
+def test_compiled_is_the_same_or_says_that_it_cannot_be():
+    """With a C++ compiler the same trajectory; without one, one clear line."""
+    plain, task = build("mlp", strategy="vmap"), build("mlp", strategy="compiled")
+    try:
+        compiled = trajectory(task)
+    except DFLTheoryError as error:
+        pytest.skip(str(error))
+    torch.testing.assert_close(compiled, trajectory(plain), rtol=0, atol=1e-12)
+
+
+def test_a_network_that_cannot_be_compiled_is_told(monkeypatch):
+    def fails(f):
+        def call(*arguments):
+            raise RuntimeError("no compiler\nand a long story")
+
+        return call
+
+    monkeypatch.setattr(torch, "compile", fails)
+    task = build("convolution", strategy="compiled")
+    with pytest.raises(DFLTheoryError, match=r"cannot compile this here \(no compiler\); use vmap$"):
+        train(alg.DFedAvg(eta=0.1, K=1), task, ring_matrix(4), rounds=1)
 
 
 def test_automatic_choice():
