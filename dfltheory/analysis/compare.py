@@ -28,8 +28,9 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from dfltheory.analysis.schedule import SPEAKS_OF, network_values
-from dfltheory.analysis.statistics import Interval, mean_interval, min_interval
+from dfltheory.analysis.applicable import COMMON_START, obstacle_of
+from dfltheory.analysis.schedule import network_values
+from dfltheory.analysis.statistics import Interval, mean_interval, min_interval, seeds_needed
 from dfltheory.errors import InputError, UnknownNameError
 
 if TYPE_CHECKING:
@@ -47,8 +48,10 @@ class Verdict:
 
     ``ratio`` = measured / bound, with its confidence interval ``ratio_ci``: below 1 the bound holds, and its
     reciprocal is how loose the bound is.  ``reason`` says in one line why the kind is what it is, with the
-    numbers; ``estimated`` names the constants that were estimated rather than known: the verdict is then
-    about the theorem *at these estimates*.
+    numbers; ``slack`` is how far each condition is from failing (right - left side; negative: it fails);
+    ``seeds_needed`` is about how many seeds would decide what these left open; ``estimated`` names the
+    constants that were estimated rather than known: the verdict is then about the theorem *at these
+    estimates*.
     """
 
     kind: Kind
@@ -62,10 +65,12 @@ class Verdict:
     trivial: float
     terms: dict[str, float] = field(default_factory=dict)
     conditions: tuple[str, ...] = ()
+    slack: dict[str, float] = field(default_factory=dict)
     estimated: tuple[str, ...] = ()
     seeds: int = 0
     rounds: int = 0
     confidence: float = 0.95
+    seeds_needed: int | None = None
     _run: Any = field(default=None, repr=False, compare=False)
     _theorem: Any = field(default=None, repr=False, compare=False)
 
@@ -78,7 +83,7 @@ class Verdict:
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers and text, for JSON."""
         names = ("kind", "key", "variant", "reason", "bound", "ratio", "ratio_ci", "trivial", "terms")
-        more = ("conditions", "estimated", "seeds", "rounds", "confidence")
+        more = ("conditions", "slack", "estimated", "seeds", "rounds", "confidence", "seeds_needed")
         values = {name: getattr(self, name) for name in names + more}
         values["measured"] = self.measured.estimate
         values["measured_ci"] = (self.measured.low, self.measured.high)
@@ -133,9 +138,9 @@ def compare(
         "_theorem": thm,
         "estimated": _estimated(run, thm, constants),
     }
-    obstacle = _unmeasured(run, thm) or _obstacle(run, thm, values)
+    obstacle = _unmeasured(run, thm) or obstacle_of(run, thm, values)
     if obstacle is not None:
-        common |= {"measured": left, "bound": math.nan, "trivial": math.nan}
+        common |= {"measured": left, "bound": math.nan, "trivial": math.nan} | _conditions(thm, values)
         return Verdict(
             "not applicable", reason=obstacle, ratio=math.nan, ratio_ci=(math.nan, math.nan), **common
         )
@@ -154,9 +159,27 @@ def compare(
     kind, reason = _judge(left, bound, trivial, confidence)
     kind, reason = _with_gaps(run, thm, kind, reason)
     ratio = left / bound if bound > 0 else Interval(math.inf, math.inf, math.inf)
-    conditions = tuple(str(condition) for condition, *_ in thm.check_conditions(**scalars))
-    common |= {"measured": left, "bound": bound, "trivial": trivial, "terms": terms, "conditions": conditions}
+    common |= {"measured": left, "bound": bound, "trivial": trivial, "terms": terms}
+    common |= _conditions(thm, scalars)
+    if kind == "undecided" and not math.isnan(left.estimate):
+        common["seeds_needed"] = seeds_needed(left, bound, common["seeds"])
+        if common["seeds_needed"] is not None and rounds_of(run, thm)[0].size == len(
+            thm.lhs.rounds(run.rounds)
+        ):
+            reason += f" (about {common['seeds_needed']} seeds would decide it)"
     return Verdict(kind, reason=reason, ratio=ratio.estimate, ratio_ci=(ratio.low, ratio.high), **common)
+
+
+def _conditions(thm: Theorem, values: dict[str, Any]) -> dict[str, Any]:
+    """The theorem's conditions in words, and the slack of each where everything in it is known."""
+    if any(n not in values or not np.all(np.isfinite(values[n])) for n in thm.needs):
+        return {"conditions": tuple(map(str, thm.conditions))}
+    try:
+        checked = thm.check_conditions(**{n: float(np.mean(values[n])) for n in thm.needs})
+    except InputError:  # outside the range in which the theorem speaks at all, as lam = 1
+        return {"conditions": tuple(map(str, thm.conditions))}
+    slack = {condition.name: float(left) for condition, left, _ in checked}
+    return {"conditions": tuple(str(condition) for condition, *_ in checked), "slack": slack}
 
 
 def left_hand_side(
@@ -279,106 +302,6 @@ def _with_gaps(run: History, thm: Theorem, kind: Kind, reason: str) -> tuple[Kin
     return "undecided", f"only {measured} of {planned} rounds were measured (there: {reason})"
 
 
-def _obstacle(run: History, thm: Theorem, values: dict[str, Any]) -> str | None:
-    """Why the theorem says nothing of this run, or None."""
-    if thm.order:
-        return "it is stated as O(.) only, without the constant that a comparison needs"
-    foreign = not_spoken_of(run.algorithm, thm)
-    if foreign is not None:
-        return foreign
-    absent = _mechanism_obstacle(run, thm, values)
-    if absent is not None:
-        return absent
-    network = _network_obstacle(run, thm)
-    if network is not None:
-        return network
-    apart = float(np.max(run.x0_spread)) > 1e-10 * float(np.max(run.x0_sq))  # more than rounding in float32
-    if apart and any(COMMON_START in words for words in thm.assumptions):
-        return f"it assumes that {COMMON_START}, and mean ||x_i - xbar||^2 = {np.max(run.x0_spread):.3g} here"
-    missing = [n for n in sorted(thm.needs) if n not in values or not np.all(np.isfinite(values[n]))]
-    if missing:
-        return f"{', '.join(missing)} not known (or not finite) for this problem: give {missing[0]}=..."
-    scalars = {n: float(np.mean(values[n])) if np.ndim(values[n]) else values[n] for n in thm.needs}
-    try:
-        checked = thm.check_conditions(**scalars)
-    except InputError as outside:  # as lam = 1 on a network that never agrees
-        return str(outside)
-    failing = [f"{c.name} fails, by {-float(slack):.3g}" for c, slack, ok in checked if not ok]
-    return "; ".join(failing) or None
-
-
-def _mechanism_obstacle(run: History, thm: Theorem, values: dict[str, Any]) -> str | None:
-    """Does the run use SAM, momentum, gossip or step sizes that the theorem does not speak of?"""
-    from dfltheory.bounds import NEUTRAL
-
-    for name in ("rho", "alpha", "Q"):
-        spoken = name in thm.needs or (name == "rho" and "rho0" in thm.needs)
-        if values.get(name, NEUTRAL[name]) != NEUTRAL[name] and not spoken:
-            return f"it speaks of {name} = {NEUTRAL[name]:g}, and this run has {name} = {values[name]:g}"
-    sam = getattr(run.algorithm, "sam", "u")
-    if values.get("rho", 0) > 0 and sam != "u":
-        return f"it speaks of SAM on the body alone, and this run has sam = {sam!r}"
-    if not getattr(run.algorithm, "fresh", True):
-        return "it speaks of a fresh sample in every local step, and this run takes one a round"
-    if "L_u" in thm.needs and float(np.max(run.x0_spread)) > 1e-10 * float(np.max(run.x0_sq)):
-        return "f0_gap is known for a common start only, and here the clients start apart"
-    # A corollary has put its schedule in: it is about no other step sizes.
-    gone = [name for name in thm.schedule if name not in thm.needs and name != "Q"]
-    if not gone or not any(name in values for name in gone):
-        return None
-    try:
-        asked = thm.step_sizes(**values)
-    except InputError as lacking:
-        return str(lacking)
-    for name in gone:
-        if name in values and not math.isclose(asked[name], values[name], rel_tol=1e-6, abs_tol=1e-300):
-            return f"it speaks of {name} = {asked[name]:.6g}, and this run has {name} = {values[name]:.6g}"
-    return None
-
-
-COMMON_START = "all clients start at the same model"
-"""The words by which a theorem's assumptions ask for a common x^0."""
-
-
-def _network_obstacle(run: History, thm: Theorem) -> str | None:
-    """Why the theorem is not about this network, or None; a history from a file does not know its network."""
-    paper, corrected = thm.key.split(".")[0], thm.variant.startswith("corrected")
-    if run.topology is None or paper == "dfedsgpsm" or paper not in SPEAKS_OF:
-        return None
-    from dfltheory.graphs import Constant, check_mixing_matrix
-
-    fixed = isinstance(run.topology, Constant)
-    if not corrected and not fixed:
-        return "it speaks of one fixed mixing matrix, and this network changes from round to round"
-    # Of a given sequence W_t the corrected proofs use ||W_t - 11'/m|| <= lam alone; chance in it must not
-    # depend on the samples.
-    if getattr(run.topology, "needs_losses", False):
-        return "it needs mixing matrices that do not depend on the samples, and these follow the losses"
-    if fixed and not (corrected and paper == "dfedmdc"):  # Theorem M needs double stochasticity alone
-        report = check_mixing_matrix(run.topology.matrix(0))
-        return None if report.ok else f"the mixing matrix breaks Definition 1: {report.failures[0]}"
-    return None
-
-
-def not_spoken_of(algorithm: Any, thm: Theorem) -> str | None:
-    """Why the theorem is not about this algorithm as it was run, or None."""
-    name, paper = type(algorithm).__name__, thm.key.split(".")[0]
-    if name not in SPEAKS_OF.get(paper, (name,)):  # a reader's own theorem may be about any algorithm
-        return f"it speaks of {', '.join(SPEAKS_OF[paper])}, and this run is {name}"
-    if getattr(algorithm, "order", "adapt-then-combine") != "adapt-then-combine":
-        return (
-            f"it speaks of x <- W(x - eta g) (order = adapt-then-combine), and this run has {algorithm.order}"
-        )
-    if algorithm.decay != 1.0 or algorithm.weight_decay != 0.0:
-        return "it speaks of a constant step size without weight decay, and this run has one of the two"
-    if paper == "dfedmdc":
-        plain = {"alpha": 0.0, "fresh": True, "sam": "u"}  # no momentum, new samples, SAM on the shared part
-        for letter, value in plain.items():
-            if (own := getattr(algorithm, letter, value)) != value:
-                return f"it speaks of {letter} = {value}, and this run has {own}"
-    return None
-
-
 def _estimated(run: History, thm: Theorem, given: dict[str, float]) -> tuple[str, ...]:
     sources = (run.constants, run.network)
     names = {n for s in sources for n in s.standing if s.standing_of(n) == "estimate"}
@@ -403,4 +326,12 @@ def _judge(left: Interval, bound: float, trivial: float, confidence: float) -> t
     return "undecided", f"the interval {interval} ({percent}) straddles the bound {bound:.3g}: {more}"
 
 
-__all__ = ["Verdict", "compare", "known_values", "left_hand_side", "rounds_of", "trivial_bound"]
+__all__ = [
+    "COMMON_START",
+    "Verdict",
+    "compare",
+    "known_values",
+    "left_hand_side",
+    "rounds_of",
+    "trivial_bound",
+]

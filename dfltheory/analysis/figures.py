@@ -250,7 +250,7 @@ def rate(
         if predicted is not None:
             first = int(np.argmin(at))
             slope = value[first] * (line / at[first]) ** predicted
-            ax.plot(line, slope, color="#D55E00", linestyle="--", label=f"predicted, slope {predicted:g}")
+            ax.plot(line, slope, color="#D55E00", linestyle="--", label=f"predicted, slope {predicted:.3g}")
         ax.set(xscale="log", yscale="log", xlabel=xlabel, ylabel=ylabel)
         _legend(ax)
     return ax

@@ -167,7 +167,10 @@ def panels(outcomes: Sequence[Outcome]) -> Figure:
 def _panel_title(outcome: Outcome) -> str:
     case, lam = outcome.case, outcome.run.network.lam
     gap = "" if lam is None else rf", $\lambda$={lam:.2g}"
-    return f"{case.column}, {case.row}{gap}" if case.row else f"{case.column}{gap}"
+    if not case.row:
+        return f"{case.column}{gap}"
+    one_line = len(case.column) + len(case.row) < 22
+    return f"{case.column}, {case.row}{gap}" if one_line else f"{case.column}\n{case.row}{gap}"
 
 
 def running_left_hand_side(

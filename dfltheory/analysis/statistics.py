@@ -70,6 +70,18 @@ def min_interval(samples: NDArray[np.float64], confidence: float) -> Interval:
     return Interval(float(means.min()), max(float(low), 0.0), float(high))
 
 
+def seeds_needed(found: Interval, bound: float, seeds: int) -> int | None:
+    """About how many seeds would bring the interval to one side of ``bound``, at the scatter seen so far.
+
+    Half-widths fall as 1/sqrt(seeds).  None where one seed told no scatter, or the estimate is the bound.
+    """
+    half = found.high - found.estimate if found.estimate <= bound else found.estimate - found.low
+    apart = abs(bound - found.estimate)
+    if seeds < 2 or not np.isfinite(half) or apart == 0 or not np.isfinite(apart):
+        return None
+    return max(seeds, int(np.ceil(seeds * (half / apart) ** 2)))
+
+
 def _check(samples: NDArray[np.float64], confidence: float) -> None:
     if samples.ndim != 2 or 0 in samples.shape:
         raise InputError(f"samples have shape {samples.shape}; they must be (seeds, rounds), neither empty")
@@ -77,4 +89,4 @@ def _check(samples: NDArray[np.float64], confidence: float) -> None:
         raise InputError(f"confidence = {confidence} must lie strictly between 0 and 1, as in 0.95")
 
 
-__all__ = ["Interval", "half_widths", "mean_interval", "min_interval"]
+__all__ = ["Interval", "half_widths", "mean_interval", "min_interval", "seeds_needed"]

@@ -52,6 +52,11 @@ def _settings(cell: CellResult) -> str:
     return ", ".join(f"{name} = {short(value)}" for name, value in cell.settings.items()) or cell.key
 
 
+def _brief(name: str, value: Any) -> str:
+    """A setting that fits above a panel: names speak for themselves, numbers say what they are."""
+    return short(value) if isinstance(value, (str, dict)) else f"{name.split('.')[-1]} = {short(value)}"
+
+
 def _outcome(cell: CellResult, title: str, axes: tuple[tuple[str, ...], ...]) -> Outcome:
     """The cell as an outcome. The task is not built again: pages and figures need its name alone."""
     run, verdicts = cell.history, cell.verdicts
@@ -59,8 +64,8 @@ def _outcome(cell: CellResult, title: str, axes: tuple[tuple[str, ...], ...]) ->
     return Outcome(
         Case(
             group=title,
-            row=", ".join(f"{n} = {short(v)}" for n, v in cell.settings.items() if n not in across),
-            column=", ".join(short(cell.settings[n]) for n in across),
+            row=", ".join(_brief(n, v) for n, v in cell.settings.items() if n not in across),
+            column=", ".join(_brief(n, cell.settings[n]) for n in across),
             task=cast(Any, None),
             algorithm=run.algorithm,
             topology=None,

@@ -253,3 +253,27 @@ def test_the_dictionary_is_json_and_says_the_same():
     assert document["ratio"] == pytest.approx(verdict.ratio)
     assert set(document["terms"]) == {"optimization", "noise", "drift", "consensus", "sharpness"}
     assert any("10 K L" in line for line in document["conditions"])
+
+
+def test_the_slack_of_each_condition_is_told():
+    verdict = compare(run_with(noisy(1e-3), eta=STEP / 2), KEY)
+    assert verdict.slack == {"eta <= 1/(10 K L)": pytest.approx(0.5)}  # 1 - 10 K L eta
+    failed = compare(run_with(noisy(1e-3), eta=1.5 * STEP), KEY)
+    assert failed.kind == "not applicable"
+    assert failed.slack == {"eta <= 1/(10 K L)": pytest.approx(-0.5)}
+
+
+def test_the_seeds_that_a_decision_needs_are_told_and_suffice():
+    level = the_bound(run_with(noisy(1e-3)), "corrected")
+    rng = np.random.default_rng(1)
+
+    def verdict(seeds):
+        samples = 0.9 * level * (1 + rng.normal(size=(seeds, 1))) ** 2 / 2 * np.ones(ROUNDS + 1)
+        return compare(run_with(samples), KEY, variant="corrected")
+
+    few = verdict(16)
+    assert few.kind == "undecided"
+    assert few.seeds_needed > 16
+    assert f"about {few.seeds_needed} seeds" in few.reason
+    assert verdict(4 * few.seeds_needed).kind == "holds"
+    assert compare(run_with(noisy(1e-3)), KEY).seeds_needed is None

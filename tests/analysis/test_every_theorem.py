@@ -277,8 +277,8 @@ def test_a_corollary_is_about_its_own_step_sizes():
     ("method", "words"),
     [
         (dfl.algorithms.DFedMDC(0.001, 0.001, 2, 2, alpha=0.5), "alpha = 0"),
-        (dfl.algorithms.DFedMDC(0.001, 0.001, 2, 2, fresh=False), "fresh sample"),
-        (dfl.algorithms.DFedSMDC(0.001, 0.001, 2, 2, rho=0.1, sam="uv"), "body alone"),
+        (dfl.algorithms.DFedMDC(0.001, 0.001, 2, 2, fresh=False), "fresh = True"),
+        (dfl.algorithms.DFedSMDC(0.001, 0.001, 2, 2, rho=0.1, sam="uv"), "sam = u"),
         (dfl.algorithms.DFedSMDC(0.001, 0.001, 2, 2, rho=0.1), None),
     ],
 )

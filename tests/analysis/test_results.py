@@ -63,6 +63,8 @@ verdicts = st.builds(
     ratio_ci=st.tuples(number, number),
     trivial=number,
     terms=st.dictionaries(words, number, max_size=3),
+    slack=st.dictionaries(words, number, max_size=3),
+    seeds_needed=st.none() | st.integers(2, 10**6),
     conditions=st.lists(words, max_size=2).map(tuple),
     estimated=st.lists(words, max_size=2).map(tuple),
     seeds=st.integers(0, 99),
@@ -80,7 +82,7 @@ def test_no_field_of_a_verdict_is_forgotten():
     # a field that is added to Verdict must go through to_dict and back: the strategy above must build it
     drawn = {f.name for f in dataclasses.fields(Verdict) if f.compare}
     built = "kind key variant reason measured bound ratio ratio_ci trivial terms conditions estimated"
-    assert drawn == {*built.split(), "seeds", "rounds", "confidence"}
+    assert drawn == {*built.split(), "slack", "seeds", "rounds", "confidence", "seeds_needed"}
 
 
 @pytest.mark.parametrize("spoilt", [{"ratio": "much"}, {"ratio_ci": [1]}, {"terms": None}, {"seeds": None}])

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy import stats
 
-from dfltheory.analysis.statistics import Interval, mean_interval, min_interval
+from dfltheory.analysis.statistics import Interval, mean_interval, min_interval, seeds_needed
 from dfltheory.errors import InputError
 
 samples = hnp.arrays(
@@ -110,3 +110,13 @@ def test_a_false_violation_of_the_minimum_is_rare():
         min_interval(((rng.normal(size=(16, 5, 10))) ** 2).mean(-1), 0.95).low > 1.0 for _ in range(1500)
     ]
     assert np.mean(claims) <= 0.025
+
+
+def test_seeds_needed_scales_the_half_width_on_the_side_of_the_bound():
+    found = Interval(1.0, 0.8, 1.4)
+    assert seeds_needed(found, 1.1, 10) == 160  # half-width 0.4 must fall to 0.1: 16 times the seeds
+    assert seeds_needed(found, 0.95, 10) == 160  # 0.2 to 0.05
+    assert seeds_needed(found, 2.0, 10) == 10
+    assert seeds_needed(found, 1.0, 10) is None
+    assert seeds_needed(found, 1.1, 1) is None
+    assert seeds_needed(Interval(1.0, 0.0, np.inf), 1.1, 5) is None

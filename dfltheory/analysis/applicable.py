@@ -1,0 +1,113 @@
+"""Is a theorem about a run at all?  Its algorithm, network, start, mechanisms and conditions, one by one."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dfltheory.analysis.schedule import SPEAKS_OF
+from dfltheory.errors import InputError
+
+if TYPE_CHECKING:
+    from dfltheory.bounds.theorem import Theorem
+    from dfltheory.training.history import History
+
+
+def obstacle_of(run: History, thm: Theorem, values: dict[str, Any]) -> str | None:
+    """Why the theorem says nothing of this run, or None."""
+    if thm.order:
+        return "it is stated as O(.) only, without the constant that a comparison needs"
+    foreign = not_spoken_of(run.algorithm, thm)
+    if foreign is not None:
+        return foreign
+    absent = _mechanism_obstacle(run, thm, values)
+    if absent is not None:
+        return absent
+    network = _network_obstacle(run, thm)
+    if network is not None:
+        return network
+    apart = float(np.max(run.x0_spread)) > 1e-10 * float(np.max(run.x0_sq))  # more than rounding in float32
+    if apart and any(COMMON_START in words for words in thm.assumptions):
+        return f"it assumes that {COMMON_START}, and mean ||x_i - xbar||^2 = {np.max(run.x0_spread):.3g} here"
+    missing = [n for n in sorted(thm.needs) if n not in values or not np.all(np.isfinite(values[n]))]
+    if missing:
+        return f"{', '.join(missing)} not known (or not finite) for this problem: give {missing[0]}=..."
+    scalars = {n: float(np.mean(values[n])) if np.ndim(values[n]) else values[n] for n in thm.needs}
+    try:
+        checked = thm.check_conditions(**scalars)
+    except InputError as outside:  # as lam = 1 on a network that never agrees
+        return str(outside)
+    failing = [f"{c.name} fails, by {-float(slack):.3g}" for c, slack, ok in checked if not ok]
+    return "; ".join(failing) or None
+
+
+def _mechanism_obstacle(run: History, thm: Theorem, values: dict[str, Any]) -> str | None:
+    """Does the run use SAM, momentum, gossip or step sizes that the theorem does not speak of?"""
+    from dfltheory.bounds import NEUTRAL
+
+    for name in ("rho", "alpha", "Q"):
+        spoken = name in thm.needs or (name == "rho" and "rho0" in thm.needs)
+        if values.get(name, NEUTRAL[name]) != NEUTRAL[name] and not spoken:
+            return f"it speaks of {name} = {NEUTRAL[name]:g}, and this run has {name} = {values[name]:g}"
+    if "L_u" in thm.needs and float(np.max(run.x0_spread)) > 1e-10 * float(np.max(run.x0_sq)):
+        return "f0_gap is known for a common start only, and here the clients start apart"
+    # A corollary has put its schedule in: it is about no other step sizes.
+    gone = [name for name in thm.schedule if name not in thm.needs and name != "Q"]
+    if not gone or not any(name in values for name in gone):
+        return None
+    try:
+        asked = thm.step_sizes(**values)
+    except InputError as lacking:
+        return str(lacking)
+    for name in gone:
+        if name in values and not math.isclose(asked[name], values[name], rel_tol=1e-6, abs_tol=1e-300):
+            return f"it speaks of {name} = {asked[name]:.6g}, and this run has {name} = {values[name]:.6g}"
+    return None
+
+
+COMMON_START = "all clients start at the same model"
+"""The words by which a theorem's assumptions ask for a common x^0."""
+
+
+def _network_obstacle(run: History, thm: Theorem) -> str | None:
+    """Why the theorem is not about this network, or None; a history from a file does not know its network."""
+    paper, corrected = thm.key.split(".")[0], thm.variant.startswith("corrected")
+    if run.topology is None or paper == "dfedsgpsm" or paper not in SPEAKS_OF:
+        return None
+    from dfltheory.graphs import Constant, check_mixing_matrix
+
+    fixed = isinstance(run.topology, Constant)
+    if not corrected and not fixed:
+        return "it speaks of one fixed mixing matrix, and this network changes from round to round"
+    # Of a given sequence W_t the corrected proofs use ||W_t - 11'/m|| <= lam alone; chance in it must not
+    # depend on the samples.
+    if getattr(run.topology, "needs_losses", False):
+        return "it needs mixing matrices that do not depend on the samples, and these follow the losses"
+    if fixed and not (corrected and paper == "dfedmdc"):  # Theorem M needs double stochasticity alone
+        report = check_mixing_matrix(run.topology.matrix(0))
+        return None if report.ok else f"the mixing matrix breaks Definition 1: {report.failures[0]}"
+    return None
+
+
+def not_spoken_of(algorithm: Any, thm: Theorem) -> str | None:
+    """Why the theorem is not about this algorithm as it was run, or None."""
+    name, paper = type(algorithm).__name__, thm.key.split(".")[0]
+    if name not in SPEAKS_OF.get(paper, (name,)):  # a reader's own theorem may be about any algorithm
+        return f"it speaks of {', '.join(SPEAKS_OF[paper])}, and this run is {name}"
+    if getattr(algorithm, "order", "adapt-then-combine") != "adapt-then-combine":
+        return (
+            f"it speaks of x <- W(x - eta g) (order = adapt-then-combine), and this run has {algorithm.order}"
+        )
+    if algorithm.decay != 1.0 or algorithm.weight_decay != 0.0:
+        return "it speaks of a constant step size without weight decay, and this run has one of the two"
+    if paper == "dfedmdc":
+        plain = {"alpha": 0.0, "fresh": True, "sam": "u"}  # no momentum, new samples, SAM on the shared part
+        for letter, value in plain.items():
+            if (own := getattr(algorithm, letter, value)) != value:
+                return f"it speaks of {letter} = {value}, and this run has {own}"
+    return None
+
+
+__all__ = ["COMMON_START", "not_spoken_of", "obstacle_of"]
