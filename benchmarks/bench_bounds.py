@@ -1,4 +1,4 @@
-"""W5: a bound on a grid of 10^6 points against SymPy's ``subs``; and what imports cost."""
+"""W5: a bound at 10^6 points, on a grid (against SymPy's ``subs``) and independent; what imports cost."""
 
 from __future__ import annotations
 
@@ -6,11 +6,13 @@ import statistics
 import subprocess
 import sys
 import time
+import tracemalloc
 
 import numpy as np
 import pytest
 
 from dfltheory import bounds
+from dfltheory.bounds.regions import draw
 
 POINT = {"L": 1, "K": 5, "Q": 2, "m": 16, "eta": 0.004, "rho": 0.01, "sigma_l": 1, "sigma_g": 1, "f0_gap": 1}
 SIDE = 1000
@@ -48,6 +50,28 @@ def test_grid_against_subs(benchmark):
     ratio = statistics.median(slow) / fast
     benchmark.extra_info["times_faster_than_subs"] = round(ratio)
     assert ratio > 1000
+
+
+@pytest.mark.parametrize(
+    ("key", "variant"), [(t.key, t.variant) for t in bounds.statements() if t.kind == "theorem"]
+)
+def test_independent_points(benchmark, key, variant):
+    """Every quantity an array of its own, conditions judged; beside the seconds, the memory at its peak."""
+    theorem = bounds.get(key, variant)
+    points = draw(theorem.needs, SIDE**2, np.random.default_rng(0))
+    theorem.evaluate(where="nan", **points)
+    result = benchmark.pedantic(theorem.evaluate, kwargs={"where": "nan", **points}, rounds=3)
+    assert result.shape == (SIDE**2,)
+    tracemalloc.start()
+    theorem.evaluate(where="nan", **points)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    benchmark.extra_info |= {
+        "quantities": len(points),
+        "input_MiB": round(sum(v.nbytes for v in points.values()) / 2**20),
+        "peak_MiB": round(peak / 2**20),
+    }
+    assert peak < 2**30
 
 
 @pytest.mark.parametrize("module", ["dfltheory", "dfltheory.bounds"])

@@ -160,6 +160,15 @@ def test_latex_is_balanced_and_drawn_by_mathtext():
             parser.parse(f"${expression_latex(expr, theorem)}$")
 
 
+def test_whole_statements_are_latex_that_a_converter_reads():
+    """The left side, ``aligned``, ``Big`` and ``mathcal``, which mathtext does not know."""
+    converter = pytest.importorskip("latex2mathml.converter")
+    for theorem in bounds.statements():
+        mathml = converter.convert(theorem.latex())
+        assert mathml.startswith("<math")
+        assert "\\" not in mathml, theorem  # a command that was not understood is left as text
+
+
 def test_importing_bounds_does_not_import_sympy_or_torch():
     code = "import sys, dfltheory.bounds; assert not {'sympy', 'torch'} & set(sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import shlex
+from pathlib import Path
+
+import pytest
 
 from dfltheory.bounds import page
 from dfltheory.bounds.checks.run import audit
@@ -50,3 +54,48 @@ def test_the_page_lists_every_error_once_for_equal_findings(tmp_path, capsys):
     assert "### `dfedmdc.theorem_2`" in text
     assert text.count("is defined (Theorem 2) and used nowhere") == 1
     assert page.main([]) == 2
+
+
+@pytest.mark.parametrize("key", ["dfedsam.corollary_4_8", "dfedsam.lemma_D6", "dfedadmm.corollary_1",
+                                 "dfedmdc.theorem_2", "dfedmdc.eq_33"])  # fmt: skip
+def test_every_finding_on_a_statement_is_shown_again_by_its_command(key, capsys):
+    findings = audit(key)
+    assert findings
+    for command in dict.fromkeys(f.command for f in findings):
+        assert run(shlex.split(command)[1:]) in (0, 1)
+        printed = capsys.readouterr().out.splitlines()
+        for finding in findings:
+            if finding.command == command:
+                assert str(finding) in printed
+
+
+@pytest.fixture(scope="module")
+def whole():
+    return audit()
+
+
+@pytest.mark.slow
+def test_every_finding_of_the_whole_audit_is_shown_again_by_its_command(whole, capsys):
+    printed = {}
+    for finding in whole:
+        if finding.command not in printed:
+            assert run(shlex.split(finding.command)[1:]) in (0, 1)
+            printed[finding.command] = set(capsys.readouterr().out.splitlines())
+        assert str(finding) in printed[finding.command], finding
+
+
+@pytest.mark.slow
+def test_every_number_at_a_dominated_horizon_is_shown_by_its_command(whole, capsys):
+    shown = [f for f in whole if "shown_by" in f.evidence]
+    assert len(shown) > 10
+    for finding in shown:
+        assert run(shlex.split(finding.evidence["shown_by"])[1:]) == 0, finding
+        capsys.readouterr()
+
+
+@pytest.mark.slow
+def test_the_page_of_the_docs_is_what_the_audit_says_today(whole):
+    path = Path(__file__).parents[2] / "docs" / "audit.md"
+    assert path.read_text(encoding="utf-8") == page.markdown(whole), (
+        "run python -m dfltheory.bounds.page docs/audit.md"
+    )
