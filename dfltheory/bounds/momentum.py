@@ -64,18 +64,15 @@ _square = _summed(lambda c, before, after: c * c)
 
 
 def _delay(alpha: np.ndarray, steps: np.ndarray) -> np.ndarray:
-    """sum_s c_s at(s-1)/at: the weights c_s run backwards, so the sums are convolved."""
+    """sum_s c_s at(s-1)/at. With D_K the sum and T_n = at(n): D_n = alpha D_{n-1} + T_0 + ... + T_{n-1}."""
     alpha, steps = np.broadcast_arrays(np.asarray(alpha, dtype=float), np.asarray(steps, dtype=float))
-    most = int(np.max(steps, initial=0))
-    weights, totals = [np.zeros(alpha.shape)], [np.zeros(alpha.shape)]
-    for _ in range(most):
-        weights.append(1 + alpha * weights[-1])
-        totals.append(totals[-1] + weights[-1])
-    result = np.zeros(alpha.shape)
-    for count in np.unique(steps):
-        k = int(count)
-        whole = sum((weights[k - j + 1] * totals[j - 1] for j in range(1, k + 1)), np.zeros(alpha.shape))
-        result = np.where(steps == count, whole / np.maximum(totals[k], 1.0), result)
+    c, total, totals, delay, result = (np.zeros(alpha.shape) for _ in range(5))
+    for n in range(1, int(np.max(steps, initial=0)) + 1):
+        totals = totals + total
+        delay = totals + alpha * delay
+        c = 1 + alpha * c
+        total = total + c
+        result = np.where(n == steps, delay / total, result)
     return result
 
 
