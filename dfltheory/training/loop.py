@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import time
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Literal
@@ -23,7 +24,14 @@ from dfltheory.training.mixing import Network, ServerNetwork
 from dfltheory.training.oracle import RoundOracle
 from dfltheory.training.progress import watch
 from dfltheory.training.ranks import OneProcess, Ranks
-from dfltheory.training.setup import connect, seed_indices, starting_models, whole_number
+from dfltheory.training.setup import (
+    check_kinds,
+    connect,
+    seed_indices,
+    several,
+    starting_models,
+    whole_number,
+)
 
 Callback = Callable[[int, Any, Recorder], bool | None]
 """Called with (t, state, recorder) after each round; a true answer ends the run."""
@@ -45,7 +53,7 @@ def train(
     *,
     evaluate_every: int = 1,
     callbacks: Iterable[Callback] = (),
-    checkpoint: Checkpoint | None = None,
+    checkpoint: Checkpoint | str | os.PathLike[str] | None = None,
     distributed: bool = False,
     on_divergence: Literal["mark", "raise"] = "mark",
 ) -> History:
@@ -65,7 +73,8 @@ def train(
     evaluate_every : measure rounds 0, n, 2n, ... and the last one (full gradients on real data are costly)
     callbacks : called with (t, state, recorder) after each round; clone what you keep of the state, whose
         memory may be used again two rounds later; a true answer ends the run
-    checkpoint : save the run to a file as it goes, and go on from that file when it is there
+    checkpoint : save the run to a file as it goes, and go on from that file when it is there; a path: after
+        every round
     distributed : divide the clients over the ranks of torch.distributed's default process group; every rank
         calls ``train`` with the same arguments, and gets the same history
     on_divergence : ``mark`` keeps the history, with ``diverged_at``; ``raise`` throws DivergenceError
@@ -74,13 +83,18 @@ def train(
     -------
     History, whose arrays are (seeds, rounds + 1) for t = 0..rounds when every round is measured.
     """
+    metrics, callbacks = several(metrics), several(callbacks)
+    check_kinds(algorithm, task, on_divergence, metrics=metrics, callbacks=callbacks)
+    whole_number("seed", seed, at_least=0)
     whole_number("rounds", rounds, at_least=0)
     whole_number("evaluate_every", evaluate_every, at_least=1)
     started = time.perf_counter()
     team = Ranks(task.m) if distributed else OneProcess()
     run = Run(algorithm, team.task(task), topology, rounds, seed_indices(seeds), seed, x0, team)
-    recorder, callbacks = Recorder(task, algorithm, metrics), list(callbacks)
+    recorder = Recorder(task, algorithm, metrics)
     begin, state, name = 0, run.state, {}
+    if isinstance(checkpoint, (str, os.PathLike)):
+        checkpoint = Checkpoint(checkpoint)
     if checkpoint is not None:
         name = run.identity() | {"evaluate_every": evaluate_every}
         begin, state = checkpoint.resume(state, recorder, name) or (0, state)

@@ -76,6 +76,11 @@ class Recorder:
             measured |= self._blocks(models, mean)
         for name, metric in self.metrics.items():
             measured[name] = metric(task, models, mean)
+            if _numbers(measured[name]).shape != mean.shape[:1]:
+                shape = _numbers(measured[name]).shape
+                raise InputError(
+                    f"metric {name} gives shape {shape}: give one number for each seed, {(len(mean),)}"
+                )
         return measured
 
     def _blocks(self, models: Tensor, mean: Tensor) -> dict[str, Tensor]:

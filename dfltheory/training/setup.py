@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,30 @@ def whole_number(name: str, value: Any, at_least: int) -> None:
     """One clear line unless value is an integer >= at_least."""
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < at_least:
         raise InputError(f"{name} = {value!r} must be an integer >= {at_least}")
+
+
+def check_kinds(algorithm: Any, task: Any, on_divergence: str, **several: Any) -> None:
+    """One clear line unless the parts of a run are what they are taken for."""
+    if not isinstance(algorithm, Algorithm):
+        told = algorithm.__name__ if isinstance(algorithm, type) else repr(algorithm)
+        raise InputError(
+            f"algorithm = {told} must be an algorithm with its letters, as DFedAvg(eta=0.1, K=5)"
+        )
+    if not isinstance(task, Task):
+        raise InputError(
+            f"task is a {type(task).__name__}, not a task: tasks.Supervised(module, [(X_1, y_1), ...]) makes"
+            " one of any torch module and the clients' tensors"
+        )
+    if on_divergence not in ("mark", "raise"):
+        raise InputError(f"on_divergence = {on_divergence!r} must be mark or raise")
+    for name, values in several.items():
+        if not isinstance(values, Iterable) or not all(callable(value) for value in values):
+            raise InputError(f"{name} must be a list of functions, not {values!r}")
+
+
+def several(values: Any) -> Any:
+    """An iterable as a list, so that it can be gone through twice; anything else as it is."""
+    return list(values) if isinstance(values, Iterable) else values
 
 
 def seed_indices(seeds: int | Sequence[int]) -> Sequence[int]:
@@ -61,7 +85,10 @@ def starting_models(task: Task, seeds: Sequence[int], x0: Any, seed: int) -> Ten
         starts = [task.start(torch_generator(seed, s, 0, "start")) for s in seeds]
         given = torch.stack(starts).unsqueeze(1)
     else:
-        given = x0 if isinstance(x0, Tensor) else torch.as_tensor(np.asarray(x0))  # lists in full precision
+        try:
+            given = x0 if isinstance(x0, Tensor) else torch.as_tensor(np.asarray(x0))  # in full precision
+        except (TypeError, ValueError):
+            raise InputError(f"x0 is a {type(x0).__name__} that holds no numbers: give an array") from None
         if tuple(given.shape) not in (shape[2:], shape[1:], shape):
             wanted = f"(d,) = {shape[2:]}, (m, d) = {shape[1:]} or (S, m, d) = {shape}"
             raise InputError(f"x0 has shape {tuple(given.shape)}, not {wanted}")
@@ -74,4 +101,4 @@ def starting_models(task: Task, seeds: Sequence[int], x0: Any, seed: int) -> Ten
     )
 
 
-__all__ = ["connect", "seed_indices", "starting_models", "whole_number"]
+__all__ = ["check_kinds", "connect", "seed_indices", "several", "starting_models", "whole_number"]

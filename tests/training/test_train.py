@@ -131,6 +131,12 @@ def test_divergence_is_said_and_the_history_kept():
         ({"evaluate_every": 0}, "evaluate_every = 0 must be an integer >= 1"),
         ({"topology": ring_matrix(5)}, "the topology has 5 clients, but the task has 6"),
         ({"topology": None}, "DFedSAM needs a topology"),
+        ({"x0": "here"}, "x0 is a str that holds no numbers"),
+        ({"seed": -1}, "seed = -1 must be an integer >= 0"),
+        ({"on_divergence": "stop"}, "on_divergence = 'stop' must be mark or raise"),
+        ({"callbacks": [3]}, r"callbacks must be a list of functions, not \[3\]"),
+        ({"metrics": np.mean}, "metrics must be a list of functions"),
+        ({"metrics": [lambda task, models, mean: models]}, r"gives shape .*: give one number for each seed"),
         ({"x0": np.zeros((2, 6, 3))}, r"x0 has shape \(2, 6, 3\)"),
         ({"x0": np.full(3, np.nan)}, "x0 has an entry that is not finite"),
     ],
@@ -140,6 +146,27 @@ def test_bad_input_gets_one_clear_line(change, words):
     with pytest.raises(DFLTheoryError, match=words) as caught:
         train(DFEDSAM, problem(), **arguments)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "task", "words"),
+    [
+        (alg.DFedSAM, None, "algorithm = DFedSAM must be an algorithm with its letters"),
+        ("dfedsam", None, "algorithm = 'dfedsam' must be an algorithm with its letters"),
+        (DFEDSAM, np.eye(6), "task is a ndarray, not a task: tasks.Supervised"),
+    ],
+)
+def test_parts_of_the_wrong_kind(algorithm, task, words):
+    with pytest.raises(DFLTheoryError, match=words) as caught:
+        train(algorithm, problem() if task is None else task, ring_matrix(6), rounds=1)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_path_is_a_checkpoint(tmp_path):
+    whole = train(DFEDSAM, problem(), ring_matrix(6), rounds=3, checkpoint=tmp_path / "run")
+    assert (tmp_path / "run").exists()
+    again = train(DFEDSAM, problem(), ring_matrix(6), rounds=3, checkpoint=str(tmp_path / "run"))
+    assert again.x.tobytes() == whole.x.tobytes()
 
 
 def test_tidy_table_and_storage(tmp_path):
