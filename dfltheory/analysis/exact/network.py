@@ -51,14 +51,14 @@ def sequence_for(algorithm: Any, m: int, topology: Any) -> Any:
     """The topology as a sequence; servers (full participation) and ``Local`` bring their own."""
     from dfltheory.graphs import as_sequence
 
-    if getattr(algorithm, "server", False):
+    if type(algorithm).__name__ == "Local":
+        return as_sequence(np.eye(m))
+    if not algorithm.needs_topology:  # a server
         if getattr(algorithm, "participation", 1.0) < 1:
             raise InputError(
                 "sampled clients are not an affine recursion of finite law here: set participation = 1"
             )
         return as_sequence(np.full((m, m), 1 / m))
-    if type(algorithm).__name__ == "Local":
-        return as_sequence(np.eye(m))
     if topology is None:
         raise InputError(f"{type(algorithm).__name__} needs a topology: a graph, a matrix, or a sequence")
     sequence = topology if hasattr(topology, "matrix") and hasattr(topology, "m") else as_sequence(topology)

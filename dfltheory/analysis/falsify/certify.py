@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 ROUNDS = (300, 3000, 20000)
 """Rounds that the core is run for, one after the other, until the bound is seen to be exceeded."""
-SEEDS = 4000
-"""Independent runs of an instance with noise (its horizon is a few rounds)."""
+RUNS = 40000
+"""Rounds of all independent runs of an instance with noise together: many short ones, or some long ones."""
 STILL = 200
 """The last rounds that must repeat a few values to the last bit for the state to count as a fixed point."""
 
@@ -61,8 +61,9 @@ def certify(instance: Instance, theorem: Theorem) -> Certificate:
     at_T: float | None = None
     values: dict[str, Any] = {}
     only = noisy or scheduled(theorem)  # the steps belong to this horizon
+    seeds = min(4000, max(64, RUNS // instance.T)) if noisy else 1
     for rounds in (instance.T,) if only else ROUNDS:
-        run = train(algorithm, task, W, rounds, seeds=SEEDS if noisy else 1, x0=x0, progress=False)
+        run = train(algorithm, task, W, rounds, seeds=seeds, x0=x0, progress=False)
         values = known(run, theorem, instance)
         if two:
             exact = two_block.at_horizon(theorem, instance.two_blocks(), values, instance.T)

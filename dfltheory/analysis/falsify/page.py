@@ -83,11 +83,12 @@ def _instance(one: dict[str, Any]) -> str:
     instance = one.get("instance")
     if instance is None:
         return "No admissible problem was found in the families that were tried."
-    core = one["core"]
+    core, x0 = one["core"], instance["x0"]
+    apart = "" if all(x == x0[0] for x in x0) else ", the clients at different starts"
     steps = ", ".join(f"{name} = {_number(v)}" for name, v in instance["algorithm"].items() if name != "name")
     text = (
         f"Worst problem: {instance['family']}; {instance['algorithm']['name']} with {steps}; "
-        f"T = {instance['T']}: measured {_number(one['exact']['measured'])} against the bound "
+        f"T = {instance['T']}{apart}: measured {_number(one['exact']['measured'])} against the bound "
         f"{_number(one['exact']['bound'])}. The training core, {core['rounds']} rounds: ratio "
         f"{_number(core['ratio'])} at T = {core['T']}"
     )

@@ -1,0 +1,241 @@
+"""Exact expectations at the edges: servers, Local, OSGP, one client, random matrices, limits."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+import dfltheory as dfl
+from dfltheory.analysis.exact import RandomMixing, average_over, exact_history, stationary
+from dfltheory.analysis.exact.engine import Engine
+from dfltheory.analysis.exact.network import sequence_for
+from dfltheory.analysis.exact.problem import common_basis, problem_of
+from dfltheory.errors import DFLTheoryError
+from tests.analysis.test_exact import PATH, START, W2, agree, enumerated, tiny
+from tests.reference import neighbours_average
+
+HALF = np.full((2, 2), 0.5)
+
+
+def heavy_ball(x, W, gradient, draws, T, K, eta, alpha, weights=None):
+    """K momentum steps of each client from a buffer of 0, then W; x and the averages of every round."""
+    w = [1.0] * len(x)
+    path = [(x, np.mean(x, axis=0), None)]
+    for t in range(T):
+        z = []
+        for i in range(len(x)):
+            y, v = x[i], np.zeros_like(x[i])
+            for k in range(K):
+                v = alpha * v + gradient(i, y / w[i], draws[t][k][i])
+                y = y - eta * v
+            z.append(y)
+        matrix = W[t] if isinstance(W, list) else W
+        x = neighbours_average(matrix, z)
+        if weights:
+            w = [sum(matrix[i, j] * w[j] for j in range(len(w))) for i in range(len(w))]
+        path.append(([x[i] / w[i] for i in range(len(x))], np.mean(x, axis=0), None))
+    return path
+
+
+@pytest.mark.parametrize("kind", ["common", "random"])
+def test_fedavg_with_momentum_equals_enumeration_over_the_mean_of_all(kind):
+    task, T, K = tiny(kind=kind), 2, 2
+    totals = enumerated(task, T, K, lambda g, d, _: heavy_ball(START, HALF, g, d, T, K, 0.3, 0.5))
+    algorithm = dfl.algorithms.FedAvg(eta=0.3, K=K, alpha=0.5)
+    agree(exact_history(algorithm, task, None, rounds=T, x0=np.array(START)), totals)
+    plain = dfl.algorithms.FedSAM(eta=0.3, K=K, alpha=0.5, rho=0.0)
+    agree(exact_history(plain, task, None, rounds=T, x0=np.array(START)), totals)
+
+
+def test_local_equals_enumeration_without_any_exchange():
+    task, T, K = tiny(), 2, 2
+    totals = enumerated(task, T, K, lambda g, d, _: heavy_ball(START, np.eye(2), g, d, T, K, 0.3, 0.0))
+    agree(exact_history(dfl.algorithms.Local(eta=0.3, K=K), task, None, rounds=T, x0=np.array(START)), totals)
+
+
+@pytest.mark.parametrize("name", ["SGP", "OSGP"])
+def test_push_sum_over_moving_matrices_equals_enumeration(name):
+    K = 1 if name == "SGP" else 2
+    task, T = tiny(), 2
+    matrices = [np.array([[0.5, 0.2], [0.5, 0.8]]), np.array([[0.9, 0.6], [0.1, 0.4]])]
+    totals = enumerated(
+        task, T, K, lambda g, d, _: heavy_ball(START, matrices, g, d, T, K, 0.3, 0.0, weights=True)
+    )
+    algorithm = dfl.algorithms.SGP(eta=0.3) if name == "SGP" else dfl.algorithms.OSGP(eta=0.3, K=K)
+    agree(exact_history(algorithm, task, matrices, rounds=T, x0=np.array(START)), totals)
+
+
+def test_momentum_over_random_matrices_equals_enumeration():
+    task, T, K = tiny(), 2, 1
+    outcomes, weights = [W2, np.eye(2)], [0.7, 0.3]
+    totals = enumerated(
+        task,
+        T,
+        K,
+        lambda g, d, Ws: heavy_ball(START, list(Ws), g, d, T, K, 0.4, 0.0),
+        outcomes=outcomes,
+        weights=weights,
+    )
+    algorithm = dfl.algorithms.DFedAvgM(eta=0.4, K=K, alpha=0.6)
+    agree(
+        exact_history(algorithm, task, RandomMixing(outcomes, weights), rounds=T, x0=np.array(START)), totals
+    )
+
+
+def test_dfedadmm_over_random_matrices_equals_enumeration():
+    task, T, K, eta, lam = tiny(), 2, 1, 0.3, 0.7
+    outcomes, weights = [W2, np.eye(2)], [0.6, 0.4]
+
+    def path_of(gradient, draws, Ws):
+        x, dual = [s.copy() for s in START], [np.zeros(2)] * 2
+        path = [x]
+        for t in range(T):
+            y = [x[i] - eta * (gradient(i, x[i], draws[t][0][i]) - dual[i]) for i in range(2)]
+            z = [y[i] - lam * dual[i] for i in range(2)]
+            dual = [dual[i] - (y[i] - x[i]) / lam for i in range(2)]
+            x = neighbours_average(Ws[t], z)
+            path.append(x)
+        return path
+
+    totals = enumerated(task, T, K, path_of, outcomes=outcomes, weights=weights)
+    algorithm = dfl.algorithms.DFedADMM(eta=eta, K=K, lam=lam)
+    agree(
+        exact_history(algorithm, task, RandomMixing(outcomes, weights), rounds=T, x0=np.array(START)), totals
+    )
+
+
+def test_one_client_is_plain_gradient_descent_whatever_the_form():
+    task = dfl.tasks.quadratic(m=1, d=3, mu=0.3, sigma=0.4, hessians="random", seed=1)
+    one, K = np.eye(1), 2
+    runs = [
+        exact_history(dfl.algorithms.DFedAvg(eta=0.2, K=K), task, one, rounds=6, form=form)
+        for form in ("dense", "low-rank")
+    ]
+    steps = exact_history(dfl.algorithms.DPSGD(eta=0.2), task, one, rounds=6 * K)
+    for run in runs:
+        np.testing.assert_allclose(run.grad_norm_sq[0], steps.grad_norm_sq[0, ::K], rtol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["DFedAvgM", "DFedADMM", "DPSGD", "DFedSGPM"])
+def test_stationary_values_and_averages_of_every_kind_are_those_of_the_recursion(name):
+    a = dfl.algorithms
+    algorithm = {
+        "DFedAvgM": a.DFedAvgM(eta=0.1, K=2, alpha=0.5, keep_momentum=True),
+        "DFedADMM": a.DFedADMM(eta=0.2, K=2, lam=0.5),
+        "DPSGD": a.DPSGD(eta=0.3, order="combine-then-adapt"),
+        "DFedSGPM": a.DFedSGPM(eta=0.1, K=2, alpha=0.4),
+    }[name]
+    task = dfl.tasks.quadratic(m=3, d=2, mu=0.5, sigma=0.7, seed=4, hessians="commuting")
+    W = np.array([[0.5, 0.5, 0], [0, 0.5, 0.5], [0.5, 0, 0.5]]) if name == "DFedSGPM" else PATH
+    run = exact_history(algorithm, task, W, rounds=400)
+    limit = stationary(algorithm, task, W)
+    mean = average_over(algorithm, task, W, rounds=250)
+    assert 0 < limit.radius < 1
+    for measure, value in limit.measures.items():
+        rows = run.measures()[measure][0]
+        assert value == pytest.approx(rows[-1], rel=1e-9), measure
+        assert mean[measure] == pytest.approx(rows[:250].mean(), rel=1e-8), measure
+    np.testing.assert_allclose(limit.x, run.x[0], atol=1e-9)
+
+
+def test_the_spectral_radius_is_the_rate_at_which_the_mean_forgets_its_start():
+    task = dfl.tasks.quadratic(m=3, d=2, mu=0.5, sigma=0.0, seed=4, hessians="commuting")
+    algorithm = dfl.algorithms.DFedAvgM(eta=0.1, K=1, alpha=0.2, keep_momentum=True)
+    radius = stationary(algorithm, task, PATH).radius
+    rng = np.random.default_rng(0)
+    a, b = (exact_history(algorithm, task, PATH, rounds=90, x0=rng.normal(size=(3, 2))) for _ in range(2))
+    apart = np.linalg.norm(a.x - b.x)
+    earlier = [
+        exact_history(algorithm, task, PATH, rounds=60, x0=x).x
+        for x in np.random.default_rng(0).normal(size=(2, 3, 2))
+    ]
+    rate = (apart / np.linalg.norm(earlier[0] - earlier[1])) ** (1 / 30)
+    assert rate == pytest.approx(radius, rel=0.02)
+
+
+def test_weight_decay_moves_the_stationary_point_to_the_ridge_solution():
+    task = dfl.tasks.Quadratic(np.eye(1), np.array([[3.0], [1.0]]), 0.0)
+    decayed = dfl.algorithms.DFedSAM(eta=0.2, K=1, weight_decay=0.25)
+    limit = stationary(decayed, task, HALF)
+    np.testing.assert_allclose(limit.x, 2.0 / 1.25, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (
+            lambda t: sequence_for(dfl.algorithms.FedAvg(eta=0.1, K=1, participation=0.5), 2, None),
+            "participation",
+        ),
+        (lambda t: sequence_for(dfl.algorithms.DFedAvg(eta=0.1, K=1), 2, None), "needs a topology"),
+        (lambda t: RandomMixing([]), "at least one"),
+        (lambda t: RandomMixing([np.eye(2), np.eye(3)]), "one shape"),
+        (lambda t: RandomMixing([np.eye(2)], [-1.0]), "sum to 1"),
+        (
+            lambda t: exact_history(
+                dfl.algorithms.SGP(eta=0.1), t, RandomMixing([np.array([[0.5, 0.2], [0.5, 0.8]])])
+            ),
+            "rows sum to 1",
+        ),
+        (
+            lambda t: exact_history(
+                dfl.algorithms.DFedAvg(eta=0.1, K=1), t, RandomMixing([HALF]), form="low-rank"
+            ),
+            "low-rank",
+        ),
+        (lambda t: average_over(dfl.algorithms.DFedAvg(eta=0.1, K=1), t, HALF, rounds=0), "rounds = 0"),
+        (
+            lambda t: exact_history(dfl.algorithms.DFedAvg(eta=0.1, K=1), t, HALF, x0=np.full(2, np.nan)),
+            "finite",
+        ),
+        (
+            lambda t: stationary(
+                dfl.algorithms.DFedSGPM(eta=0.1, K=1, alpha=0.0), t, np.array([[0.5, 0.2], [0.5, 0.8]])
+            ),
+            "doubly stochastic",
+        ),
+        (lambda t: exact_history(dfl.algorithms.DisPFL(eta=0.1, K=1), t, HALF), "not an affine"),
+    ],
+)
+def test_what_is_out_of_reach_is_refused_in_one_line(make, words):
+    with pytest.raises(DFLTheoryError, match=words) as refused:
+        make(tiny())
+    assert "\n" not in str(refused.value)
+
+
+def test_large_states_have_their_stationary_values_and_no_second_moment_map():
+    task = dfl.tasks.quadratic(m=18, d=3, mu=0.5, sigma=0.5, seed=2, hessians="random")
+    ring = dfl.graphs.metropolis(dfl.graphs.ring(18))
+    algorithm = dfl.algorithms.DFedAvg(eta=0.2, K=2)
+    limit = stationary(algorithm, task, ring)
+    run = exact_history(algorithm, task, ring, rounds=150, form="low-rank")
+    assert limit.measures["grad_norm_sq"] == pytest.approx(run.grad_norm_sq[0, -1], rel=1e-6)
+    with pytest.raises(DFLTheoryError, match="second moments"):
+        average_over(algorithm, task, ring, rounds=10)
+
+
+def test_hessians_that_commute_are_found_and_others_are_not():
+    rng = np.random.default_rng(0)
+    basis = np.linalg.qr(rng.normal(size=(4, 4)))[0]
+    A = np.stack([basis @ np.diag(rng.uniform(0.1, 1, 4)) @ basis.T for _ in range(3)])
+    found = common_basis(A)
+    for one in A:
+        rotated = found.T @ one @ found
+        np.testing.assert_allclose(rotated, np.diag(np.diag(rotated)), atol=1e-13)
+    A[0, 0, 1] += 1e-6
+    A[0, 1, 0] += 1e-6
+    assert common_basis(A) is None
+
+
+def test_the_automatic_form_carries_no_consensus_only_where_states_are_large():
+    small = dfl.tasks.quadratic(m=3, d=3, mu=0.5, hessians="random", seed=0)
+    large = dfl.tasks.quadratic(m=60, d=6, mu=0.5, hessians="random", seed=0)
+    ring = dfl.graphs.metropolis(dfl.graphs.ring(60))
+    algorithm = dfl.algorithms.DFedAvg(eta=0.1, K=1)
+    assert np.isfinite(exact_history(algorithm, small, PATH, rounds=2).consensus).all()
+    assert np.isnan(exact_history(algorithm, large, ring, rounds=2).consensus).all()
+    engine = Engine(algorithm, problem_of(small), sequence_for(algorithm, 3, PATH))
+    assert engine.autonomous
+    assert not dataclasses.replace(
+        engine, algorithm=dfl.algorithms.DFedAvg(eta=0.1, K=1, decay=0.9)
+    ).autonomous
