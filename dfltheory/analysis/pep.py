@@ -45,9 +45,25 @@ class WorstCase:
     aggregate: str
     Q: int = 1
     accurate: bool = True
+    lam: float = 0.0
+    first: int = 0
+    start: int = 0
+    convex: bool = False
 
-    def beside(self, theorem: Theorem, lam: float) -> dict[str, Any]:
-        """The theorem's bound at the same numbers, and worst case / bound; nan where a condition fails."""
+    def beside(self, theorem: Theorem, lam: float | None = None) -> dict[str, Any]:
+        """The theorem's bound at the same numbers, and worst case / bound; nan where a condition fails.
+
+        ``lam`` is that of W unless it is given. InputError where the theorem is about other rounds.
+        """
+        lhs = theorem.lhs
+        asked = {"aggregate": lhs.aggregate, "first": lhs.rounds(self.T).start, "start": lhs.start}
+        wrong = [f"{n} = {v!r}" for n, v in asked.items() if getattr(self, n) != v]
+        if wrong or lhs.measure != "grad_norm_sq":
+            raise InputError(
+                f"{theorem} bounds the {lhs.aggregate} of {lhs.measure} over its own rounds: "
+                f"solve worst_case(..., {', '.join(wrong) or 'of another algorithm'})"
+            )
+        lam = self.lam if lam is None else lam
         numbers = {n: getattr(self, n) for n in ("m", "K", "T", "eta", "L", "f0_gap", "sigma_g", "Q")}
         values = numbers | {"lam": lam, "rho": 0.0, "sigma_l": 0.0, "x0_spread": 0.0}
         bound = float(np.asarray(theorem.evaluate(where="nan", **values)))
@@ -67,13 +83,15 @@ def worst_case(
     convex: bool = False,
     aggregate: Literal["min", "mean"] = "mean",
     first: int = 0,
+    start: int = 0,
 ) -> WorstCase:
     """The worst case of DFedAvg (Q gossip steps) over all L-smooth (convex) clients, from a common start.
 
     Parameters
     ----------
     W : (m, m) mixing matrix; ``np.eye(1)`` gives gradient descent
-    f0_gap : f(x^0) - f*;  ``sigma_g`` : root mean square of grad f_i - grad f at the measured points
+    f0_gap : f(xbar^t) - f* at the round t = ``start``
+    sigma_g : root mean square of grad f_i - grad f at the measured points
     aggregate, first : min or mean of ||grad f(xbar^t)||^2 over t = first..first + T - 1
 
     Raises
@@ -83,7 +101,7 @@ def worst_case(
     W = np.asarray(W, dtype=float)
     if W.ndim != 2 or W.shape[0] != W.shape[1] or not np.isfinite(W).all():
         raise InputError(f"W has shape {W.shape}: give a finite (m, m) matrix")
-    for name, value, low in (("K", K, 1), ("T", T, 1), ("Q", Q, 1), ("first", first, 0)):
+    for name, value, low in (("K", K, 1), ("T", T, 1), ("Q", Q, 1), ("first", first, 0), ("start", start, 0)):
         if isinstance(value, bool) or not isinstance(value, int) or value < low:
             raise InputError(f"{name} = {value!r} must be an integer >= {low}")
     if not (eta > 0 and L > 0 and f0_gap >= 0 and sigma_g >= 0):
@@ -92,9 +110,13 @@ def worst_case(
         raise InputError(f"aggregate = {aggregate!r} must be min or mean")
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
-        value = _solve(np.linalg.matrix_power(W, Q), eta, K, T, L, f0_gap, sigma_g, convex, aggregate, first)
+        mixing = np.linalg.matrix_power(W, Q)
+        value = _solve(mixing, eta, K, T, L, f0_gap, sigma_g, convex, aggregate, first, start)
     accurate = not any("inaccurate" in str(one.message) for one in told)
-    return WorstCase(value, len(W), K, T, eta, L, f0_gap, sigma_g, aggregate, Q, accurate)
+    m = len(W)
+    lam = float(np.linalg.norm(W - 1 / m, 2)) if m > 1 else 0.0
+    numbers = (value, m, K, T, eta, L, f0_gap, sigma_g, aggregate, Q, accurate, lam, first, start, convex)
+    return WorstCase(*numbers)
 
 
 def _solve(
@@ -108,16 +130,17 @@ def _solve(
     convex: bool,
     aggregate: str,
     first: int,
+    start: int,
 ) -> float:
     PEP, Expression, Smooth, SmoothConvex = _pepit()
     problem = PEP()
     m = len(W)
     clients = [problem.declare_function(SmoothConvex if convex else Smooth, L=L) for _ in range(m)]
-    start = problem.set_initial_point()
-    x = [start for _ in range(m)]
+    origin = problem.set_initial_point()
+    x = [origin for _ in range(m)]
     f_star = Expression()
     measured = []
-    for t in range(first + T):
+    for t in range(max(first + T, start + 1)):
         mean = sum(x[1:], x[0]) / m
         slopes, values = zip(*(f.oracle(mean) for f in clients), strict=True)
         slope, value = sum(slopes[1:], slopes[0]) / m, sum(values[1:], values[0]) / m
@@ -125,9 +148,9 @@ def _solve(
         if m > 1:
             gaps = [(g - slope) ** 2 for g in slopes]
             problem.add_constraint(sum(gaps[1:], gaps[0]) / m <= sigma_g**2)
-        if t == 0:
+        if t == start:
             problem.set_initial_condition(value - f_star <= f0_gap)
-        if t >= first:
+        if first <= t < first + T:
             measured.append(slope**2)
         z = []
         for f, y in zip(clients, x, strict=True):

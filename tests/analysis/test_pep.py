@@ -56,6 +56,52 @@ def test_the_corrected_bound_covers_the_worst_case_and_the_worst_case_covers_run
     assert start.grad_norm_sq[0, :T].mean() <= worst * (1 + 1e-3)
 
 
+def test_the_printed_bound_is_put_beside_the_worst_case_of_its_own_left_hand_side(pepit):
+    W = np.array([[0.7, 0.3], [0.3, 0.7]])
+    printed = dfl.bounds.get("dfedsam.theorem_4_5", "printed")  # min over 1..T, the gap at round 1
+    own = worst_case(W, eta=0.04, K=2, T=2, sigma_g=0.5, aggregate="min", first=1, start=1)
+    told = own.beside(printed)
+    assert own.lam == pytest.approx(0.4)
+    assert told["worst"] == own.value
+    values = {
+        "m": 2,
+        "K": 2,
+        "T": 2,
+        "eta": 0.04,
+        "L": 1.0,
+        "f0_gap": 1.0,
+        "sigma_g": 0.5,
+        "Q": 1,
+        "lam": 0.4,
+    }
+    assert told["bound"] == pytest.approx(float(printed.evaluate(**values, rho=0.0, sigma_l=0.0)), rel=1e-12)
+    assert told["ratio"] == pytest.approx(own.value / told["bound"])
+    mean = worst_case(W, eta=0.04, K=2, T=2, sigma_g=0.5)
+    with pytest.raises(InputError, match="first = 1"):
+        mean.beside(printed)
+    with pytest.raises(InputError, match="grad_norm_sq_w"):
+        mean.beside(dfl.bounds.get("dfedadmm.theorem_1", "corrected"))
+
+
+def test_a_gap_at_a_later_round_says_more_than_one_at_the_start(pepit):
+    # one step from x^0: f(x^1) - f* <= 1 is posed, and ||grad f(x^1)||^2 <= 2 L (f(x^1) - f*)
+    late = worst_case(ONE, eta=0.5, T=1, aggregate="min", first=1, start=1)
+    assert late.value == pytest.approx(2.0, rel=1e-3)
+    assert worst_case(ONE, eta=0.5, T=1, aggregate="min", first=1).value < 1.9
+
+
+def test_gossip_steps_count_and_heterogeneity_matters(pepit):
+    W = np.array([[0.7, 0.3], [0.3, 0.7]])
+    options = {"eta": 0.3, "K": 1, "T": 3, "sigma_g": 1.0, "f0_gap": 0.1}
+    one, many = worst_case(W, **options).value, worst_case(W, **options, Q=6).value
+    alike = worst_case(W, **(options | {"sigma_g": 0.0})).value
+    all_mixed = worst_case(np.full((2, 2), 0.5), **options).value
+    assert many < one
+    assert many == pytest.approx(all_mixed, rel=0.02)
+    assert alike < one
+    assert worst_case(W, **options, convex=True).value <= one * (1 + 1e-3)
+
+
 def test_without_the_extra_one_line_says_how_to_get_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "PEPit", None)
     with pytest.raises(MissingExtraError, match=r"dfltheory\[pep\]"):

@@ -1,0 +1,106 @@
+"""The docs' page of counterexamples: generated from the outcome files, and every one of them replays."""
+
+import dataclasses
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import dfltheory as dfl
+from dfltheory.analysis.falsify import page, replay, survey
+
+FOLDER = Path(__file__).parents[2] / "docs" / "counterexamples"
+FILES = sorted(FOLDER.glob("*.json"))
+DOCUMENTS = {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in FILES}
+
+
+def of(kind):
+    """The outcome files with an instance, or with a family of problems."""
+    chosen = [p for p in FILES if bool(DOCUMENTS[p.stem].get("divergence")) == (kind == "families")]
+    return [pytest.param(p, id=p.stem) for p in chosen if kind == "families" or DOCUMENTS[p.stem]["instance"]]
+
+
+def test_the_page_is_the_one_that_the_outcome_files_generate(tmp_path):
+    assert page.main([str(FOLDER), str(tmp_path / "falsify.md")]) == 0
+    written = (tmp_path / "falsify.md").read_text(encoding="utf-8")
+    assert written == (FOLDER.parent / "falsify.md").read_text(encoding="utf-8")
+    assert page.main([]) == 2
+
+
+def test_every_theorem_and_corollary_has_its_outcome_and_nothing_else_is_there():
+    expected = {survey.outcome_file(FOLDER, theorem).name for theorem in survey.searched()}
+    assert {path.name for path in FILES} == expected
+    for theorem in survey.searched():
+        told = DOCUMENTS[f"{theorem.key}-{theorem.variant}"]
+        assert (told["key"], told["variant"]) == (theorem.key, theorem.variant)
+        assert told["command"].startswith(f"dfltheory falsify {theorem.key} --variant {theorem.variant} ")
+        assert told["evaluations"] == sum(t["evaluations"] for t in told["families"].values())
+
+
+def test_no_corrected_statement_is_refuted_and_each_was_searched_long():
+    corrected = [d for d in DOCUMENTS.values() if d["variant"].startswith("corrected")]
+    assert len(corrected) == 22
+    for told in corrected:
+        assert not told["violated"]
+        assert 0.01 < told["ratio"] <= 1
+        assert told["seconds"] >= 60
+        assert told["evaluations"] >= 1000
+
+
+def test_the_printed_theorems_that_are_false_are_told_to_be():
+    refuted = {name for name, told in DOCUMENTS.items() if told["violated"]}
+    one, two = ("dfedsam.theorem_4_5", "dfedadmm.theorem_1"), ("dfedmdc.theorem_1", "dfedmdc.theorem_2")
+    assert {f"{key}-printed" for key in (*one, "dfedsgpsm.theorem_1", *two)} <= refuted
+
+
+@pytest.mark.parametrize("path", of("instances"))
+def test_an_outcome_replays_through_the_training_core(path):
+    told = DOCUMENTS[path.stem]
+    again = replay(path)
+    assert again.violated == told["violated"]
+    assert again.ratio == pytest.approx(told["ratio"], rel=1e-9)
+    assert not again.certificate.obstacles
+    assert all(condition["holds"] for condition in again.certificate.conditions)
+    core, before = again.certificate.core, told["core"]
+    assert core["ratio"] == pytest.approx(before["ratio"], rel=0.05 if "seeds" in core else 1e-6)
+    if told["violated"]:
+        assert max(core.get("low", core["ratio"]), again.certificate.core_at_horizon or 0) > 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("path", of("families"))
+def test_a_family_replays(path):
+    told = DOCUMENTS[path.stem]
+    again = replay(path)
+    assert again.violated == told["violated"]
+    np.testing.assert_allclose(again.divergence.ratios, told["divergence"]["ratios"], rtol=1e-6)
+
+
+def test_numbers_that_are_not_there_are_told_as_none(tmp_path):
+    theorem = dfl.bounds.get("dfedsam.theorem_4_5", "corrected")
+    told = dict(DOCUMENTS["dfedsam.theorem_4_5-corrected"])
+    told |= {"instance": None, "families": {"a": {"ratio": "NaN", "evaluations": 96}}}
+    survey.outcome_file(tmp_path, theorem).write_text(json.dumps(told))
+    text = page.markdown(tmp_path)
+    assert "a: none (96)" in text
+    assert "No admissible problem" in text
+    assert "statements were not searched" in text
+
+
+def test_a_survey_writes_outcomes_goes_on_and_fails_when_a_corrected_statement_falls(
+    tmp_path, monkeypatch, capsys
+):
+    arguments = [str(tmp_path), "--key", "dfedsgpsm.corollary", "--variant", "corrected", "--seconds", "0.5"]
+    assert survey.main(arguments) == 0
+    (path,) = tmp_path.iterdir()
+    written = path.read_bytes()
+    assert json.loads(written)["command"].endswith("--seed 0 --enough inf")
+    assert survey.main(arguments) == 0
+    assert path.read_bytes() == written  # what is there is not searched again
+    assert replay(path).ratio == pytest.approx(json.loads(written)["ratio"], rel=1e-9)
+    path.unlink()
+    real = survey.falsify
+    monkeypatch.setattr(survey, "falsify", lambda *a, **k: dataclasses.replace(real(*a, **k), violated=True))
+    assert survey.main(arguments) == 1
+    assert "dfedsgpsm.corollary_1" in capsys.readouterr().out
