@@ -28,7 +28,7 @@ DIVERGES = 0.2
 LEVELS = 0.8
 """A ratio whose local exponent falls faster than this from one factor to the next is levelling off."""
 SETTLED = 0.1
-"""How far the expression's last local exponent may be from the one that it has in the limit."""
+"""How far the expression's own exponent may be from the one that it has in the limit."""
 STRUCTURE = ("T", "K", "K_u", "K_v", "gap", "alpha")
 """Parameters that no O(.) may hide; the others are constants of the problem, which authors may mean to."""
 
@@ -142,9 +142,7 @@ def _fitted(
     first = parameter.split("*")[0]
     values = [base[first] * point[0] for point in whole]
     ratios = [measured / bound for _, measured, bound, _ in whole]
-    bounds = [bound for _, _, bound, _ in whole]
     fit = fit_exponent(values[-3:], ratios[-3:])
-    now = float(np.log(bounds[-1] / bounds[-2]) / np.log(values[-1] / values[-2]))
     hidden = not structural(parameter)
     return Divergence(
         theorem.key,
@@ -157,28 +155,34 @@ def _fitted(
         float(_slopes(values, ratios)[-2:].min()),
         fit.high,
         not hidden,
-        hidden or abs(now - _limit(theorem, whole[-1][3], parameter)) <= SETTLED,
+        hidden or _settled(theorem, whole[-1][3], parameter),
         base,
     )
 
 
-def _limit(theorem: Theorem, last: Numbers, parameter: str) -> float:
-    """The exponent of the expression alone as the parameter goes to infinity, all else as it is."""
+def _own_exponent(theorem: Theorem, values: Numbers, parameter: str, factors: tuple[float, float]) -> float:
+    """The exponent of the expression alone between two factors of the parameter, all else as it is."""
     logs = []
-    near_one = "gap" in parameter.split("*")
-    for factor in (1e6, 1e8) if near_one else (1e8, 1e10):  # 1 - lam must not round to 0
-        moved = dict(last)
-        if near_one:
-            moved |= {name: 1 - (1 - last[name]) / factor for name in ("lam", "q") if name in last}
-        if parameter == "alpha" and "alpha" in last:
-            moved["alpha"] = 1 - (1 - last["alpha"]) / factor
+    for factor in factors:
+        moved = dict(values)
+        if "gap" in parameter.split("*"):
+            moved |= {name: 1 - (1 - values[name]) / factor for name in ("lam", "q") if name in values}
+        if parameter == "alpha" and "alpha" in values:
+            moved["alpha"] = 1 - (1 - values["alpha"]) / factor
         moved |= {
-            name: last[name] * factor
+            name: values[name] * factor
             for name in parameter.split("*")
-            if name in ("T", "K", "K_u", "K_v") and name in last
+            if name in ("T", "K", "K_u", "K_v") and name in values
         }
         logs.append(np.log(expression(theorem, moved)))
-    return float((logs[1] - logs[0]) / np.log(1e2))
+    return float((logs[1] - logs[0]) / np.log(factors[1] / factors[0]))
+
+
+def _settled(theorem: Theorem, values: Numbers, parameter: str) -> bool:
+    """Is the expression's own exponent that of the limit: do the terms that lead now lead for ever?"""
+    far = (1e6, 1e8) if "gap" in parameter else (1e8, 1e10)  # 1 - lam must not round to 0
+    now, limit = (_own_exponent(theorem, values, parameter, factors) for factors in ((1.0, 2.0), far))
+    return abs(now - limit) <= SETTLED
 
 
 def expression(theorem: Theorem, values: Numbers) -> float:

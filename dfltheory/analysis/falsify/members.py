@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from dfltheory.training.history import History
 
 Numbers = dict[str, float]
-SEEDS = 64
+SEEDS = 16
 """Runs of the training core beside an exact expectation."""
 
 

@@ -100,11 +100,12 @@ def _instance(one: dict[str, Any]) -> str:
 def _family(told: dict[str, Any]) -> str:
     numbers = ", ".join(_number(r) for r in told["ratios"])
     base = ", ".join(f"{name} = {_number(v)}" for name, v in told["base"].items())
-    parameter = told["parameter"].replace("*", " and ")
+    parameter = told["parameter"].replace("*", " and ").replace("gap", "1/(1 - lambda)")
+    apart = " (identical clients that start apart)" if "wells" in told["member"] else ""
     exponent, low, high = (_number(told[name]) for name in ("exponent", "low", "high"))
     text = (
-        f"Steepest family: {told['member']}, {parameter} growing from {base}: measured over expression "
-        f"{numbers}, exponent {exponent} in [{low}, {high}]"
+        f"Steepest family: {told['member']}{apart}, {parameter} growing from {base}: "
+        f"measured over expression {numbers}, exponent {exponent} in [{low}, {high}]"
     )
     if told.get("core") is not None:
         text += f"; the training core at the last member: {_number(told['core'])}"
@@ -120,7 +121,8 @@ def _size(ratio: Any) -> float:
 
 def _number(value: Any) -> str:
     number = float(value)
-    return "none" if number != number else f"{number:.4g}"
+    digits = ".7g" if 0.9995 < number < 1 else ".4g"  # never rounded up to 1
+    return "none" if number != number else f"{number:{digits}}"
 
 
 def main(arguments: list[str]) -> int:
