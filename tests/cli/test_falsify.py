@@ -40,6 +40,20 @@ def test_a_hit_is_written_and_replayed(dfltheory, tmp_path):
     assert "condition" in text.out
 
 
+def test_a_diverging_family_is_written_and_replayed(dfltheory, tmp_path):
+    status, told = dfltheory("dfedsam.corollary_4_6", "--seconds", "120", "--out", "family.json", "--json")
+    assert status == 1
+    document = json.loads(told.out)
+    assert document["divergence"]["member"] == "two wells"
+    assert document["file"] == "family.json"
+    status, again = dfltheory("--replay", str(tmp_path / "family.json"), "--json")
+    assert status == 1
+    assert json.loads(again.out)["divergence"] == document["divergence"]
+    status, text = dfltheory("--replay", str(tmp_path / "family.json"))
+    assert status == 1
+    assert "diverges like T*gap" in text.out
+
+
 def test_no_hit_is_status_0_and_says_how_far_it_looked(dfltheory, tmp_path):
     status, told = dfltheory("dfedsgpsm.theorem_1", "--variant", "corrected", "--seconds", "2")
     assert status == 0
