@@ -72,6 +72,7 @@ def test_a_condition_that_no_small_step_meets_is_not_proved():
     assert finding.evidence["certificate"] == "witness"
     assert small_steps((Condition("eta < eta", s.eta, s.eta, strict=True),)) is None
     assert small_steps((Condition("eta <= eta", s.eta, s.eta),)) is not None
+    assert small_steps((Condition("1 + eta L <= K", 1 + s.eta * s.L, s.K),)) is None  # K may be 1
     assert small_steps((Condition("2 eta <= K eta", 2 * s.eta, s.K * s.eta),)) is None  # K may be 1
 
 

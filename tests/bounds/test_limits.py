@@ -84,6 +84,8 @@ def test_no_bound_on_a_sam_method_is_below_its_fixed_point():
     (finding,) = sam_fixed_point(planted(sharpness=s.L**2 * s.rho**2 * sp.Rational(98, 100)), POINTS)
     assert finding.severity == "error"
     assert finding.evidence["ratio"] >= 0.98 - 1e-9
+    point = finding.evidence["point"]
+    assert point["f0_gap"] == pytest.approx(point["L"] * point["rho"] ** 2 / 2)
 
 
 def test_the_fixed_point_is_one_of_the_training_core():

@@ -83,6 +83,14 @@ def test_a_least_value_between_the_ends_and_one_in_the_limit():
     assert value == -1
 
 
+def test_a_least_value_at_a_root_that_only_bisection_finds():
+    where, value = least_value(x * sp.log(x), x, R(1, 10))
+    assert float(where) == pytest.approx(np.exp(-1), abs=1e-12)
+    assert float(value) == pytest.approx(-np.exp(-1), abs=1e-12)
+    assert prove(scalar(-R(37, 100), x * sp.log(x), x=(0.1, 10))) is not None
+    assert prove(scalar(-R(36, 100), x * sp.log(x), x=(0.1, 10))) is None
+
+
 def test_nothing_is_proved_across_a_pole():
     assert prove(scalar(1 / (x - 1), 10**9, x=(0.5, 2))) is None
     assert prove(scalar(sp.log(k - 3), k, k=(2, 1e6))) is None
@@ -116,6 +124,8 @@ def test_a_quadratic_is_never_proved_where_it_is_negative_somewhere(a, b, c):
         (-((s.alpha**s.K - 1) ** 3), True),
         (s.L - s.eta, False),
         (s.K - 2, False),
+        (1 - s.lam - s.alpha, False),
+        (2 - s.lam - s.alpha**s.K, True),
         (s.m * s.K - 1, True),
     ],
 )
