@@ -239,3 +239,10 @@ def test_the_automatic_form_carries_no_consensus_only_where_states_are_large():
     assert not dataclasses.replace(
         engine, algorithm=dfl.algorithms.DFedAvg(eta=0.1, K=1, decay=0.9)
     ).autonomous
+
+
+def test_the_average_over_one_round_is_the_start():
+    task = dfl.tasks.quadratic(m=3, d=2, mu=0.5, sigma=0.7, seed=4)
+    algorithm = dfl.algorithms.DFedAvg(eta=0.1, K=2)
+    run, mean = exact_history(algorithm, task, PATH, rounds=1), average_over(algorithm, task, PATH, rounds=1)
+    assert mean["grad_norm_sq"] == pytest.approx(run.grad_norm_sq[0, 0], rel=1e-12)
