@@ -246,3 +246,9 @@ def test_the_average_over_one_round_is_the_start():
     algorithm = dfl.algorithms.DFedAvg(eta=0.1, K=2)
     run, mean = exact_history(algorithm, task, PATH, rounds=1), average_over(algorithm, task, PATH, rounds=1)
     assert mean["grad_norm_sq"] == pytest.approx(run.grad_norm_sq[0, 0], rel=1e-12)
+
+
+def test_with_eta_equal_to_the_penalty_the_auxiliary_sequence_is_the_mean():
+    task = dfl.tasks.quadratic(m=3, d=2, mu=0.5, sigma=0.7, seed=4)
+    run = exact_history(dfl.algorithms.DFedADMM(eta=0.3, K=2, lam=0.3), task, PATH, rounds=5)
+    np.testing.assert_allclose(run.measures()["grad_norm_sq_w"], run.grad_norm_sq, rtol=1e-12)
