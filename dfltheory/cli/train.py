@@ -69,6 +69,9 @@ def train(
         Path | None,
         typer.Option(metavar="FILE", help="An experiment file (TOML) in place of all of the above."),
     ] = None,
+    measure_on: Annotated[
+        int, typer.Option(help="Images that loss and gradient are measured on; 0: all of them.")
+    ] = 10000,
     out: Annotated[
         Path | None, typer.Option(help="Folder for history, table, curves and configuration.")
     ] = None,
@@ -116,6 +119,8 @@ def train(
 
     problem = tasks.get(task, **asked)
     images = isinstance(problem, tasks.Supervised)
+    if images and measure_on > 0:
+        problem = tasks.measured_on(problem, measure_on)
     epoch = min(problem.steps_per_epoch, 50) if images else 5
     method = make_algorithm(algorithm, given, steps=epoch)
     network = make_network(topology, m, weights) if method.needs_topology else None
@@ -187,6 +192,7 @@ def describe(history: History, task: str, topology: str | None) -> dict[str, Any
     return {
         "algorithm": {"name": type(history.algorithm).__name__} | asdict(history.algorithm),
         "task": task,
+        "problem": history.task,
         "topology": topology,
         "m": history.m,
         "rounds": history.rounds,

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from dfltheory.tasks import estimate, partition
     from dfltheory.tasks.federated import digits, image_task
+    from dfltheory.tasks.measured import measured_on
     from dfltheory.tasks.networks import TwoLayer, two_layer
     from dfltheory.tasks.noise import FiniteSupport, Gaussian, Noise
     from dfltheory.tasks.personal import Coupled, PersonalQuadratic, coupled, personal_quadratic
@@ -48,6 +49,7 @@ _NAMES = {
     "coupled": "personal",
     "digits": "federated",
     "image_task": "federated",
+    "measured_on": "measured",
     "get": "registry",
     "names": "registry",
 }
@@ -89,6 +91,7 @@ __all__ = [
     "coupled",
     "digits",
     "image_task",
+    "measured_on",
     "get",
     "names",
     "estimate",

@@ -350,3 +350,32 @@ def test_bad_input_gets_one_clear_line(change, words):
     with pytest.raises(DFLTheoryError, match=words) as caught:
         Supervised(**arguments)
     assert "\n" not in str(caught.value)
+
+
+def test_measuring_on_some_examples_changes_what_is_measured_and_nothing_else():
+    """f on the part is the mean over clients of the mean over its own examples; training does not see the
+    part.
+    """
+    task = build("mlp", weight_decay=0.1)
+    part = dfl.tasks.measured_on(task, 7, seed=3)
+    whole = dfl.tasks.measured_on(task, 10**6)
+    assert whole is task
+    assert part.measured is not None
+    counts = part.measured.sizes.tolist()
+    assert counts == [max(1, n * 7 // int(task.sizes.sum())) for n in task.sizes.tolist()]
+    assert f"measured on {sum(counts)} of {int(task.sizes.sum())} examples" in part.name
+    x = torch.randn(2, task.d, dtype=torch.float64)
+    begin, expected = 0, torch.zeros(2, dtype=torch.float64)
+    for i, n in enumerate(counts):
+        X, y = part.measured.X[begin : begin + n], part.measured.y[begin : begin + n]
+        begin += n
+        own = task.X[task.offsets[i] : task.offsets[i] + task.sizes[i]]
+        assert all(any(torch.equal(row, other) for other in own) for row in X), "another client's example"
+        values = [literal_loss(task, i, point, X, y)[0].detach() for point in x]
+        expected += torch.stack(values) / len(counts)
+    torch.testing.assert_close(part.global_loss(x), expected + 0.05 * (x * x).sum(-1))
+    assert not torch.allclose(part.global_loss(x), task.global_loss(x))
+    runs = [train(alg.DFedAvg(eta=0.1, K=2), t, ring_matrix(4), rounds=3) for t in (task, part)]
+    np.testing.assert_array_equal(runs[0].x, runs[1].x)
+    with pytest.raises(DFLTheoryError, match="examples = 0 must be an integer >= 1"):
+        dfl.tasks.measured_on(task, 0)

@@ -1,0 +1,173 @@
+"""A claim that was checked: what a source says, how it was held against reality, and what came out.
+
+Every experiment of this folder returns claims; ``run_all`` puts them into one table. The checks:
+
+``bound against runs``
+    verdicts of :func:`dfltheory.compare`, gathered for one variant over the runs of a group;
+``constant that O(.) needs``
+    for a statement in O(.): measured over expression along a family of growing horizons;
+``ordering``
+    what a source ranks, ranked by measured values whose intervals do not touch;
+``stated value``, ``limit``
+    a number or a limit that a source states, beside the computed one.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dfltheory.analysis.compare import Kind
+
+if TYPE_CHECKING:
+    from dfltheory.analysis.experiment import Outcome
+    from dfltheory.training.history import History
+
+SEVERITY: tuple[Kind, ...] = ("violated", "undecided", "holds", "vacuous", "not applicable")
+"""A group of verdicts is told by its first kind in this order."""
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One row of the table. ``ratio`` is measured over claimed (at most 1 where an upper bound holds)."""
+
+    claim: str
+    source: str
+    check: str
+    verdict: Kind
+    ratio: float | None
+    detail: str
+    not_tested: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON."""
+        return asdict(self)
+
+
+def bound_claims(outcomes: Sequence[Outcome], not_tested: str = "") -> list[Claim]:
+    """One claim for each variant and group of runs: the gravest verdict, and the largest ratio."""
+    from dfltheory import bounds
+
+    grouped: dict[tuple[str, str, str], list[Any]] = {}
+    for outcome in outcomes:
+        for verdict in outcome.verdicts:
+            grouped.setdefault((verdict.key, verdict.variant, outcome.case.group), []).append(verdict)
+    claims = []
+    for (key, variant, group), verdicts in grouped.items():
+        kind = next(k for k in SEVERITY if any(v.kind == k for v in verdicts))
+        shown = [v for v in verdicts if v.kind == kind]
+        ratios = [v.ratio for v in shown if v.kind != "not applicable" and math.isfinite(v.ratio)]
+        counts = ", ".join(f"{sum(v.kind == k for v in verdicts)} {k}" for k in SEVERITY if _any(verdicts, k))
+        claims.append(
+            Claim(
+                claim=f"{key} [{variant}]",
+                source=bounds.get(key, variant=variant).source,
+                check=f"bound against runs: {group}",
+                verdict=kind,
+                ratio=max(ratios) if ratios else None,
+                detail=f"{counts}; {shown[0].reason}",
+                not_tested=not_tested,
+            )
+        )
+    return claims
+
+
+def _any(verdicts: Sequence[Any], kind: str) -> bool:
+    return any(v.kind == kind for v in verdicts)
+
+
+def growth_claim(key: str, variant: str, runs: Sequence[History], not_tested: str, **given: float) -> Claim:
+    """Which constant would an O(.) statement need at each horizon of ``runs``, and does it grow?
+
+    ``ratio`` is the largest measured / expression. A constant of 1 that suffices at every horizon, or one
+    that does not grow, is ``holds`` on this family; growth over a finite span may be a transient and
+    contradicts no O(.): it is ``undecided`` (``dfltheory falsify`` looks for families on which the ratio
+    diverges).
+    """
+    from dfltheory import bounds
+    from dfltheory.analysis.compare import known_values, rounds_of
+
+    theorem = bounds.get(key, variant=variant)
+    horizons = np.array([run.rounds for run in runs], dtype=float)
+    ratios = []
+    for run in runs:
+        values = {k: v for k, v in (known_values(run, theorem) | given).items() if k in theorem.needs}
+        values["f0_gap"] = float(np.mean(values["f0_gap"]))
+        measured = rounds_of(run, theorem)[1]
+        left = measured.min(axis=1) if theorem.lhs.aggregate == "min" else measured.mean(axis=1)
+        ratios.append(left / theorem.evaluate(where="ignore", **values))
+    table = np.array(ratios)  # (horizons, seeds)
+    slopes = np.polyfit(np.log(horizons), np.log(table), 1)[0]
+    low, high = _student(slopes)
+    largest = float(table.mean(axis=1).max())
+    kind: Kind = "holds" if largest <= 1 or high <= 0 else "undecided"
+    span = f"T = {int(horizons.min())} to {int(horizons.max())}"
+    return Claim(
+        claim=f"{key} [{variant}]",
+        source=theorem.source,
+        check="constant that O(.) needs",
+        verdict=kind,
+        ratio=largest,
+        detail=f"measured/expression ~ T^p over {span}, p in [{low:.2f}, {high:.2f}] (95 %)",
+        not_tested=not_tested,
+    )
+
+
+def order_claims(key: str, runs: Sequence[History], not_tested: str) -> list[Claim]:
+    """A growth claim for each variant that is stated in O(.)."""
+    from dfltheory import bounds
+
+    stated = [v for v in bounds.variants(key) if bounds.get(key, variant=v).order]
+    return [growth_claim(key, variant, runs, not_tested) for variant in stated]
+
+
+def _student(values: np.ndarray, confidence: float = 0.95) -> tuple[float, float]:
+    """Student's interval for the mean of independent values; a single one is taken as exact."""
+    from scipy import stats
+
+    if len(values) == 1:
+        return float(values[0]), float(values[0])
+    half = (
+        stats.t.ppf((1 + confidence) / 2, len(values) - 1) * np.std(values, ddof=1) / math.sqrt(len(values))
+    )
+    return float(np.mean(values) - half), float(np.mean(values) + half)
+
+
+def ordering_claim(
+    claim: str, source: str, samples: Mapping[str, np.ndarray], not_tested: str, check: str = "ordering"
+) -> Claim:
+    """``samples`` (values over seeds) are said to fall from the first to the last.
+
+    ``holds``: each neighbour's paired difference is surely positive; ``violated``: one is surely negative.
+    The ratio is the largest of later over earlier.
+    """
+    names = list(samples)
+    kinds: list[Kind] = []
+    factors = []
+    for earlier, later in pairwise(names):
+        low, high = _student(np.asarray(samples[earlier]) - np.asarray(samples[later]))
+        kinds.append("holds" if low > 0 else "violated" if high < 0 else "undecided")
+        factors.append(float(np.mean(samples[later]) / np.mean(samples[earlier])))
+    means = ", ".join(f"{name} {np.mean(samples[name]):.3g}" for name in names)
+    kind = next(k for k in SEVERITY if k in kinds)
+    return Claim(claim, source, check, kind, max(factors), means, not_tested)
+
+
+def value_claim(
+    claim: str,
+    source: str,
+    stated: float,
+    true: float,
+    tolerance: float,
+    not_tested: str,
+    check: str = "stated value",
+) -> Claim:
+    """Is a stated number the true one, to a relative ``tolerance``?"""
+    kind: Kind = "holds" if abs(stated - true) <= tolerance * abs(true) else "violated"
+    detail = f"stated {stated:.4g}, computed {true:.4g}"
+    return Claim(claim, source, check, kind, stated / true if true else None, detail, not_tested)

@@ -1,0 +1,142 @@
+"""Real images: measured gradient norms beside the bounds, for each of the four papers' algorithms.
+
+The constants are estimated: first along a short pilot run, which gives the step sizes, then along the run
+that is judged. Every verdict says so: it is about the theorem at these estimates. Step sizes are just
+inside the theorem's own condition, which is why so little is learned in so few rounds. Needs the official
+image files below
+``DFLTHEORY_DATA_ROOT``; without them nothing is claimed.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import torch
+
+import dfltheory as dfl
+from dfltheory.analysis.compare import compare
+from dfltheory.analysis.experiment import Case, Outcome
+from dfltheory.constants import ProblemConstants
+from dfltheory.tasks import estimate
+from validation.claims import Claim, bound_claims
+
+NOT_TESTED = "The assumptions off the run's path; all images (a part is taken); the papers' horizons."
+M, K = 4, 3
+
+
+def run(quick: bool = True) -> tuple:
+    """(claims, outcomes); one claim that nothing was run where there are no files."""
+    if not os.environ.get("DFLTHEORY_DATA_ROOT"):
+        why = "nothing was run: set DFLTHEORY_DATA_ROOT to a folder with the official image files"
+        return [Claim("bounds on MNIST and CIFAR-10", "all four", "not run", "not applicable", None, why)], []
+    outcomes = [outcome for task in tasks(quick) for outcome in held(task, 40 if quick else 1000)]
+    return bound_claims(outcomes, NOT_TESTED), outcomes
+
+
+def tasks(quick: bool) -> list[dfl.tasks.Supervised]:
+    """MNIST with the papers' dense network, CIFAR-10 with their convolutional one, a part of the images
+    each.
+    """
+    sizes = {"mnist": 400, "cifar10": 60} if quick else {"mnist": 4000, "cifar10": 1000}
+    models = {"mnist": "mnist_2nn", "cifar10": "cifar_cnn"}
+    return [
+        dfl.tasks.image_task(
+            name,
+            m=M,
+            model=models[name],
+            partition="dirichlet",
+            alpha=0.6,
+            examples=n,
+            test_examples=200,
+            batch=10,
+        )
+        for name, n in sizes.items()
+    ]
+
+
+def held(task: dfl.tasks.Supervised, rounds: int) -> list[Outcome]:
+    """Each paper's algorithm on this task, held against its theorems at the constants along its own run."""
+    first = constants_along(task, estimate.pilot(task, steps=10, keep=2))
+    task = task.with_constants(first)
+    W, P = dfl.graphs.metropolis(dfl.graphs.complete(M)), dfl.graphs.directed_ring(M)
+    return [
+        judged(task, "dfedsam.theorem_4_5", sam(first), W, rounds),
+        judged(task, "dfedadmm.theorem_1", admm(first), W, rounds),
+        judged(task, "dfedsgpsm.theorem_1", push_sum(first), dfl.graphs.column_stochastic(P), rounds),
+        judged(task, "dfedmdc.theorem_1", personal(first), W, rounds),
+    ]
+
+
+def sam(c: ProblemConstants) -> Any:
+    """eta just below 1/(10 K L)."""
+    return dfl.algorithms.DFedSAM(eta=0.9 / (10 * K * _L(c)), K=K, rho=0.01)
+
+
+def admm(c: ProblemConstants) -> Any:
+    """eta just below 1/(96 K L), lambda = sqrt(K) eta as in the corollary; no SAM, so that S2 is known."""
+    eta = 0.9 / (96 * K * _L(c))
+    return dfl.algorithms.DFedADMM(eta=eta, K=K, lam=K**0.5 * eta)
+
+
+def push_sum(c: ProblemConstants) -> Any:
+    """eta just below delta/(8 K L), delta = 1 on the directed ring."""
+    return dfl.algorithms.DFedSGPSM(eta=0.9 / (8 * K * _L(c)), K=K, alpha=0.5, rho=0.01)
+
+
+def personal(c: ProblemConstants) -> Any:
+    """eta_u K_u L_u = eta_v K_v L_v just below 1/32, the condition at lambda = 0."""
+    assert c.L_u is not None
+    assert c.L_v is not None
+    a = 0.9 / 32
+    return dfl.algorithms.DFedMDC(eta_u=a / (K * c.L_u), eta_v=a / (K * c.L_v), K_u=K, K_v=K)
+
+
+def _L(c: ProblemConstants) -> float:
+    assert c.L is not None
+    return c.L
+
+
+def judged(task: dfl.tasks.Supervised, key: str, algorithm: Any, W: Any, rounds: int) -> Outcome:
+    """Run, estimate the constants at mean models of the run, and compare every variant that has constants."""
+    means: list[torch.Tensor] = []
+    watch = keep(means, algorithm, rounds)
+    history = dfl.train(algorithm, task, W, rounds=rounds, seeds=2, callbacks=[watch])
+    history = replace(history, constants=constants_along(task, torch.stack(means)))
+    variants = tuple(v for v in dfl.bounds.variants(key) if not dfl.bounds.get(key, variant=v).order)
+    case = Case(
+        group=f"{task.name}, constants estimated along the run",
+        row=type(algorithm).__name__,
+        column=f"m = {M}",
+        task=task,
+        algorithm=algorithm,
+        topology=W,
+        rounds=rounds,
+        seeds=2,
+        key=key,
+        variants=variants,
+        note=f"{M} clients, {int(task.sizes.sum())} images, K = {K}, T = {rounds}; step sizes "
+        f"just inside the condition.",
+    )
+    return Outcome(case, history, tuple(compare(history, key, variant=v) for v in variants))
+
+
+def keep(means: list[torch.Tensor], algorithm: Any, rounds: int) -> Callable[..., None]:
+    """A callback that keeps the mean model of the first seed after the first, a middle and the last round."""
+
+    def callback(t: int, state: Any, recorder: Any) -> None:
+        if t in (1, rounds // 2, rounds):
+            means.append(algorithm.mean(state)[0].detach().clone())
+
+    return callback
+
+
+def constants_along(task: dfl.tasks.Supervised, points: torch.Tensor) -> ProblemConstants:
+    """The constants of both kinds of theorem at these points (P, d): of f, and of its two blocks."""
+    whole = estimate.along(task, points, draws=16, steps=10, curvature_points=2).constants()
+    parts = estimate.blocks(task, points[-1:], draws=16, steps=10, clients=range(2)).constants()
+    names = ("L_u", "L_v", "L_uv", "L_vu", "chi", "sigma_u", "sigma_v", "delta_u")
+    found = {name: getattr(parts, name) for name in names}
+    return replace(whole, **found, standing={**whole.standing, **parts.standing})

@@ -1,0 +1,76 @@
+"""What the papers say of topologies: their spectral gaps (Table 1 of the DFedMDC paper) and their ranking.
+
+Gaps are computed; rankings are of measured consensus errors of DFedSAM on a quadratic, at the same step
+sizes.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+import dfltheory as dfl
+from validation.claims import Claim, ordering_claim, value_claim
+
+SOURCE_GAPS = "DFedMDC paper, Table 1"
+SOURCE_RANK = "Shi et al. 2023 (DFedSAM), Section 4: the denser the graph, the smaller lambda and the error"
+
+
+def run(quick: bool = True) -> tuple:
+    """(claims, no outcomes)."""
+    return [*gap_claims(), *limit_claims(), *ranking_claims(quick)], []
+
+
+def gap_claims(m: int = 64) -> list[Claim]:
+    """The stated gaps beside the computed ones, within 10 percent; O(.) entries by their growth from m to
+    4 m.
+    """
+    claims = []
+    for name in ("complete", "ring", "grid", "directed_exponential"):
+        small, large = dfl.graphs.table1(name, m), dfl.graphs.table1(name, 4 * m)
+        if small.relation == "O":
+            claim, limits = f"gap of the {name} = O({small.formula})", "the constant of an O(.)"
+            stated, true = large.stated / small.stated, large.true / small.true
+            claims.append(
+                value_claim(f"{claim}: from m = {m} to {4 * m}", SOURCE_GAPS, stated, true, 0.1, limits)
+            )
+        else:
+            claim = f"gap of the {name} {small.relation} {small.formula} at m = {m}"
+            claims.append(value_claim(claim, SOURCE_GAPS, small.stated, small.true, 0.1, "other weights"))
+    return claims
+
+
+def limit_claims() -> list[Claim]:
+    """What the sources state of limits: Q -> infinity is exact averaging, lambda = 0 on the complete
+    graph.
+    """
+    lam = dfl.graphs.lam(dfl.graphs.metropolis(dfl.graphs.ring(16)))
+    tended = lam**2000
+    exact = dfl.graphs.lam(dfl.graphs.metropolis(dfl.graphs.complete(16)))
+    none = "rates of the approach"
+    return [
+        value_claim(
+            "lambda^Q -> 0 as Q grows (ring, Q = 2000)", SOURCE_RANK, 1.0, 1.0 + tended, 1e-9, none, "limit"
+        ),
+        value_claim("lambda = 0 on the complete graph", SOURCE_RANK, 1.0, 1.0 + exact, 1e-12, none, "limit"),
+    ]
+
+
+def consensus(name: str, Q: int, quick: bool) -> np.ndarray:
+    """Mean consensus error over the second half of a run, for each seed."""
+    task = dfl.tasks.quadratic(m=16, d=10, mu=0.1, zeta=0.3, sigma=0.3, seed=0)
+    W = dfl.graphs.metropolis(dfl.graphs.topology(name, 16))
+    method = dfl.algorithms.DFedSAM(eta=0.02, K=5, rho=0.01, Q=Q)
+    found = dfl.train(method, task, W, rounds=300 if quick else 3000, seeds=8)
+    return found.consensus[:, found.consensus.shape[1] // 2 :].mean(axis=1)
+
+
+def ranking_claims(quick: bool) -> list[Claim]:
+    """Consensus error falls from ring to complete, and with the number of gossip steps."""
+    other = "m other than 16; losses other than quadratics; test accuracy"
+    names = ("ring", "torus", "exponential", "complete")
+    graphs = {name: consensus(name, 1, quick) for name in names}
+    steps = {f"Q = {Q}": consensus("ring", Q, quick) for Q in (1, 2, 4, 8)}
+    return [
+        ordering_claim("consensus error: ring > torus > exponential > complete", SOURCE_RANK, graphs, other),
+        ordering_claim("consensus error on the ring falls with Q (MGS)", SOURCE_RANK, steps, other),
+    ]
