@@ -9,7 +9,7 @@ DEV := .venv/.installed-dev
 export MPLBACKEND = Agg
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
-.PHONY: help validate test test-all lint check bench notebooks docs clean
+.PHONY: help validate validate-full reproduce test test-all lint check bench notebooks docs clean
 
 help: ## this text
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -25,8 +25,14 @@ $(DEV): $(RUN) Makefile
 	@$(BIN)/python -m pip install -q $(PIP_FLAGS) -c constraints.txt -e '.[dev,pep,cluster,docs]'
 	@touch $@
 
-validate: $(RUN) ## bounds against measured gradient norms: a table, figures and a report in results/
+validate: $(RUN) ## every theorem and claim against runs: a table, figures and a report in results/
 	@OMP_NUM_THREADS=1 $(BIN)/python -m validation.run_all --out results
+
+validate-full: $(RUN) ## the same with longer horizons, more seeds and the papers' networks (hours)
+	@OMP_NUM_THREADS=1 $(BIN)/python -m validation.run_all --full --out results-full
+
+reproduce: $(RUN) ## the papers' tables and figures that are known, and how to run them
+	@$(BIN)/python -m validation.reproduce --list
 
 test: $(DEV) ## the test suite, without the slow tests
 	@$(BIN)/python -m pytest -n auto -m "not slow"
@@ -52,4 +58,4 @@ docs: $(DEV) ## the documentation, built strictly into site/
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
 
 clean: ## remove what the targets above made
-	rm -rf .venv results site .pytest_cache .ruff_cache .hypothesis build *.egg-info
+	rm -rf .venv results results-full site .pytest_cache .ruff_cache .hypothesis build *.egg-info

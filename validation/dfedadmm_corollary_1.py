@@ -8,6 +8,7 @@ from __future__ import annotations
 import dfltheory as dfl
 from dfltheory.analysis.experiment import Case, perform_all
 from validation.claims import bound_claims, order_claims
+from validation.dfedadmm_theorem_1 import SECOND_MOMENT
 
 KEY = "dfedadmm.corollary_1"
 NOT_TESTED = "An O(.) along other families of problems, and whether K speeds it up as claimed."
@@ -39,6 +40,7 @@ def cases(quick: bool = True) -> list[Case]:
                     seeds=4 if quick else 16,
                     key=KEY,
                     variants=(variant,),
+                    constants=SECOND_MOMENT,
                     note=f"8 clients on a ring, K = {K}, rho0 = 1.",
                 )
             )

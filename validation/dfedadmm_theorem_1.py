@@ -11,6 +11,8 @@ import dfltheory as dfl
 from dfltheory.analysis.experiment import Case, perform_all
 from validation.claims import bound_claims
 
+# additive noise, one for both gradients of a SAM step: ||g|| <= B + ||noise||, so E||g||^2 <= (B + sigma_l)^2
+SECOND_MOMENT = {"S2": (1.0 + 0.3) ** 2}
 KEY = "dfedadmm.theorem_1"
 NOT_TESTED = (
     "Problems without bounded gradients, which the theorem excludes; horizons below T = 9216, where it "
@@ -44,6 +46,7 @@ def cases(quick: bool = True) -> list[Case]:
             seeds=4 if quick else 16,
             key=KEY,
             variants=tuple(dfl.bounds.variants(KEY)),
+            constants=SECOND_MOMENT,
             note=f"6 clients, K = {K}, T = {T}, eta = 1/(K L sqrt T), lambda = 1/(L sqrt(K T)), rho0 = 1.",
         )
         for row, (method, names) in methods.items()

@@ -1,0 +1,145 @@
+"""Every theorem and corollary has its experiment, and every experiment and kind of claim can fail."""
+
+import dataclasses
+import importlib
+import json
+import re
+
+import numpy as np
+import pytest
+
+import dfltheory as dfl
+from dfltheory.analysis.experiment import perform
+from validation import claims, run_all, topologies
+
+KEYS = [key for key in dfl.bounds.keys() if re.search(r"\.(theorem|corollary)_", key)]  # noqa: SIM118
+LONG = ("dfedadmm.theorem_1",)  # its step size condition asks for 9216 rounds
+
+
+def module_of(key):
+    return importlib.import_module(f"validation.{key.replace('.', '_')}")
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_every_theorem_and_corollary_has_an_experiment_that_is_run(key):
+    module = module_of(key)
+    assert key == module.KEY
+    assert module.NOT_TESTED
+    assert key.replace(".", "_") in run_all.EXPERIMENTS
+    cases = module.cases(quick=True)
+    assert {case.key for case in cases} == {key}
+    assert any(variant.startswith("corrected") for case in cases for variant in case.variants)
+
+
+@pytest.mark.parametrize("key", [pytest.param(k, marks=pytest.mark.slow) if k in LONG else k for k in KEYS])
+def test_the_bound_holds_a_planted_smaller_one_does_not_and_a_wrong_network_is_refused(key):
+    cases = module_of(key).cases(quick=True)
+    if key == "dfedsam.theorem_4_5":
+        cases = [
+            case
+            for case in cases
+            if case.group.startswith("quadratic, constants") and case.column == "complete"
+        ]
+    case = dataclasses.replace(min(cases, key=lambda c: (c.rounds, c.column == "ring")), seeds=4)
+    outcome = perform(case)
+    assert not [v for v in outcome.verdicts if v.kind == "violated" and v.variant.startswith("corrected")]
+    sure = [
+        v for v in outcome.verdicts if v.kind in ("holds", "vacuous") and v.variant.startswith("corrected")
+    ]
+    assert sure, [str(v) for v in outcome.verdicts]
+    theorem = dfl.bounds.get(key, variant=sure[0].variant)
+    smaller = {name: part * (sure[0].ratio / 10) for name, part in theorem.parts.items()}
+    assert (
+        dfl.compare(outcome.run, dataclasses.replace(theorem, parts=smaller), **case.constants).kind
+        == "violated"
+    )
+
+    wrong = np.array(case.topology, dtype=float)
+    wrong[0, 0] += 0.5  # neither rows nor columns sum to one
+    short = dataclasses.replace(case, topology=wrong, rounds=20)
+    assert refused_or_silent(short)
+
+
+def refused_or_silent(case):
+    """Is a run on a wrong network an error that names the law, or a verdict that does not apply?"""
+    try:
+        return {verdict.kind for verdict in perform(case).verdicts} == {"not applicable"}
+    except dfl.DFLTheoryError as refused:
+        return "sums to" in str(refused)
+
+
+def test_an_o_that_needs_a_growing_constant_is_not_said_to_hold():
+    """A planted expression that falls as 1/T^2 under a measured value that falls more slowly."""
+    task = dfl.tasks.quadratic(m=4, d=3, mu=0.1, sigma=0.3, seed=0)
+    method = dfl.algorithms.DFedSAM(eta=0.02, K=5)
+    runs = [dfl.train(method, task, dfl.graphs.complete(4), rounds=T, seeds=4) for T in (50, 200)]
+    honest = claims.growth_claim("dfedsam.corollary_4_6", "printed", runs, "")
+    assert honest.check == "constant that O(.) needs"
+    printed = dfl.bounds.get("dfedsam.corollary_4_6")
+    T = dfl.bounds.GLOSSARY["T"].symbol
+    steep = {name: part * 1e-6 / T**2 for name, part in printed.parts.items()}
+    planted = dataclasses.replace(printed, parts=steep)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(dfl.bounds, "get", lambda key, variant="printed": planted)
+        claim = claims.growth_claim("dfedsam.corollary_4_6", "printed", runs, "")
+    assert claim.verdict == "undecided"
+    assert claim.ratio > 1
+
+
+def test_orderings_hold_fail_and_stay_open():
+    rng = np.random.default_rng(0)
+    a, b = 2 + 0.01 * rng.normal(size=8), 1 + 0.01 * rng.normal(size=8)
+
+    def kind(**samples):
+        return claims.ordering_claim("", "", samples, "").verdict
+
+    assert kind(first=a, second=b) == "holds"
+    assert kind(first=b, second=a) == "violated"
+    assert kind(first=a, second=b, third=a) == "violated"
+    noise = rng.normal(size=8)
+    assert kind(first=a, second=a + noise - noise.mean()) == "undecided"
+    assert kind(first=np.array([2.0]), second=np.array([1.0])) == "holds"  # exact expectations
+
+
+def test_stated_values_and_gaps():
+    assert claims.value_claim("", "", 1.04, 1.0, 0.05, "").verdict == "holds"
+    assert claims.value_claim("", "", 1.06, 1.0, 0.05, "").verdict == "violated"
+    found = {claim.claim.split(" =")[0].split(" ~")[0]: claim for claim in topologies.gap_claims()}
+    # by hand: W = (I + shift + shift')/3 has gap (2/3)(1 - cos(2 pi/64)); the table states 16 pi^2/(3 64^2)
+    true = 2 / 3 * (1 - np.cos(2 * np.pi / 64))
+    ring = found["gap of the ring"]
+    assert ring.verdict == "violated"
+    assert ring.ratio == pytest.approx(16 * np.pi**2 / 3 / 64**2 / true)
+    assert found["gap of the complete"].verdict == "holds"
+    assert found["gap of the directed_exponential"].verdict == "holds"
+
+
+def test_the_gravest_verdict_tells_a_group():
+    class Of:
+        def __init__(self, *verdicts):
+            self.verdicts = verdicts
+            self.case = type("Case", (), {"group": "g"})
+
+    def verdict(kind, ratio):
+        return dfl.analysis.Verdict(
+            kind, "dfedsam.theorem_4_5", "printed", "why", None, 1.0, ratio, (ratio, ratio), 1.0
+        )
+
+    (claim,) = claims.bound_claims([Of(verdict("holds", 0.5)), Of(verdict("violated", 2.0))])
+    assert (claim.verdict, claim.ratio) == ("violated", 2.0)
+    (claim,) = claims.bound_claims([Of(verdict("not applicable", np.nan)), Of(verdict("holds", 0.5))])
+    assert (claim.verdict, claim.ratio) == ("holds", 0.5)
+    assert "1 holds, 1 not applicable" in claim.detail
+
+
+def test_the_suite_writes_its_claims_and_prints_one_table(tmp_path, capsys, monkeypatch):
+    monkeypatch.delenv("DFLTHEORY_DATA_ROOT", raising=False)
+    assert run_all.main(["--only", "topologies", "images", "--out", str(tmp_path), "--jobs", "1"]) == 0
+    shown = capsys.readouterr().out
+    for word in ("What was claimed", "verdict", "not tested", "violated", "not run"):
+        assert word in shown
+    document = json.loads((tmp_path / "claims.json").read_text())
+    assert {entry["verdict"] for entry in document} >= {"holds", "violated", "not applicable"}
+    assert all(
+        set(entry) >= {"claim", "source", "check", "verdict", "ratio", "not_tested"} for entry in document
+    )
