@@ -84,7 +84,7 @@ def _statement(key: str, docs: Path) -> list[str]:
         lines.append(f'=== "{variant}"')
         lines += ["", *(f"    {line}" if line else "" for line in _variant(bounds.get(key, variant=variant)))]
     lines += _findings(key, docs / "audit.md", "What the audit finds")
-    lines += _findings(key, docs / "falsify.md", "What the search for counterexamples found")
+    lines += _outcomes(key, docs / "falsify.md")
     lines += _experiment(key)
     return lines
 
@@ -129,8 +129,23 @@ def _findings(key: str, page: Path, title: str) -> list[str]:
     return [f'??? note "{title}"', "", *(f"    {line}" if line else "" for line in body), ""]
 
 
+def _outcomes(key: str, page: Path) -> list[str]:
+    """The rows of ``key`` on the page of counterexamples, under that page's header."""
+    if not page.exists():
+        return []
+    lines = page.read_text().splitlines()
+    rows = [line for line in lines if line.startswith(f"| `{key}` |")]
+    if not rows:
+        return []
+    first = lines.index(rows[0])
+    rule = max(i for i in range(first) if lines[i].startswith("|---"))
+    title = "What the search for counterexamples found ([how](../falsify.md))"
+    return [title, "", lines[rule - 1], lines[rule], *rows, ""]
+
+
 def _experiment(key: str) -> list[str]:
     path = Path("validation") / f"{key.replace('.', '_')}.py"
     if not path.exists():
         return []
-    return [f"Held against runs in `{path}`: `python -m validation.run_all --only {key}`.", ""]
+    command = f"python -m validation.run_all --only {path.stem}"
+    return [f"Held against runs in `{path}`: `{command}`.", ""]
