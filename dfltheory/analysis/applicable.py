@@ -51,8 +51,6 @@ def _mechanism_obstacle(run: History, thm: Theorem, values: dict[str, Any]) -> s
         spoken = name in thm.needs or (name == "rho" and "rho0" in thm.needs)
         if values.get(name, NEUTRAL[name]) != NEUTRAL[name] and not spoken:
             return f"it speaks of {name} = {NEUTRAL[name]:g}, and this run has {name} = {values[name]:g}"
-    if "L_u" in thm.needs and float(np.max(run.x0_spread)) > 1e-10 * float(np.max(run.x0_sq)):
-        return "f0_gap is known for a common start only, and here the clients start apart"
     # A corollary has put its schedule in: it is about no other step sizes.
     gone = [name for name in thm.schedule if name not in thm.needs and name != "Q"]
     if not gone or not any(name in values for name in gone):

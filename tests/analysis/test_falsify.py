@@ -46,7 +46,8 @@ def test_constants_of_ramps_are_attained_and_never_exceeded(seed, m):
     slopes, left = rng.normal(size=(1, m, 3)), -rng.uniform(0, 1, (1, m))
     ramps = Ramps(knots, widths, slopes, left)
     known = {name: float(v[0]) for name, v in ramps.constants().items()}
-    x = np.linspace(-12, 12, 40001)[None]
+    ends = [knots + part * widths for part in (-1, -0.5, 0, 0.5, 1)]  # a narrow piece must not fall through
+    x = np.unique(np.concatenate([np.linspace(-12, 12, 40001), np.ravel(ends)]))[None]
     g = ramps.gradient(ramps.everywhere(x))[0]
     deviation = (g - g.mean(-1, keepdims=True)) ** 2
     steps = np.abs(np.diff(g, axis=0)) / np.diff(x[0])[:, None]

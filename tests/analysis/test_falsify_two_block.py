@@ -202,7 +202,7 @@ def test_the_gap_of_theorem_m_is_that_of_the_heads_as_they_are(variant):
     assert run_.loss[0, 0] - run_.constants.f_star == pytest.approx(0.0, abs=1e-6)
     assert run_.extra["two_block_value"][0, 0] - run_.constants.f_star == pytest.approx(12.5, abs=1e-6)
     verdict = dfl.compare(run_, "dfedmdc.theorem_2", variant=variant)
-    assert verdict.kind == "holds"
+    assert verdict.kind in ("holds", "vacuous")
     assert verdict.terms["optimization"] >= 4 * 12.5 / (0.001 * 20) * 0.999
 
 
