@@ -20,6 +20,29 @@ def test_gossip(algorithm, letters):
     assert algorithm.theory_values() == letters
 
 
+@pytest.mark.parametrize(
+    ("algorithm", "letters"),
+    [
+        (a.SGP(eta=0.1), {"eta": 0.1, "K": 1, "alpha": 0.0, "rho": 0.0}),
+        (a.OSGP(eta=0.1, K=3), {"eta": 0.1, "K": 3, "alpha": 0.0, "rho": 0.0}),
+        (a.DFedSGPM(eta=0.1, K=3, alpha=0.7), {"eta": 0.1, "K": 3, "alpha": 0.7, "rho": 0.0}),
+        (a.DFedSGPSM(eta=0.1, K=3, alpha=0.7, rho=0.2), {"eta": 0.1, "K": 3, "alpha": 0.7, "rho": 0.2}),
+        (a.DFedADMM(0.1, 3, 0.4), {"eta": 0.1, "K": 3, "lam_admm": 0.4, "rho": 0.0, "alpha": 0.0}),
+        (a.DFedADMMSAM(0.1, 3, 0.4, 0.2), {"eta": 0.1, "K": 3, "lam_admm": 0.4, "rho": 0.2, "alpha": 0.0}),
+        (
+            a.DFedMDC(eta_u=0.1, eta_v=0.2, K_u=3, K_v=4),
+            {"eta_u": 0.1, "eta_v": 0.2, "K_u": 3, "K_v": 4, "alpha": 0.0, "rho": 0.0},
+        ),
+        (
+            a.DFedSMDC(eta_u=0.1, eta_v=0.2, K_u=3, K_v=4, rho=0.3),
+            {"eta_u": 0.1, "eta_v": 0.2, "K_u": 3, "K_v": 4, "alpha": 0.0, "rho": 0.3},
+        ),
+    ],
+)
+def test_push_sum_primal_dual_and_two_blocks(algorithm, letters):
+    assert algorithm.theory_values() == letters
+
+
 def test_plain_descent_is_the_default_of_sam():
     assert (a.DFedSAM(eta=0.1, K=3).rho, a.DFedSAM(eta=0.1, K=3).Q) == (0.0, 1)
 
