@@ -14,9 +14,7 @@ from validation.claims import bound_claims, order_claims
 KEY = "dfedmdc.theorem_1"
 TOPOLOGIES = ("complete", "exponential")
 LONG = (1100, 4400, 17600)
-NOT_TESTED = (
-    "An O(.) along other families of problems; the weighted left-hand side, which runs do not measure."
-)
+NOT_TESTED = "An O(.) along other families of problems; clients that start apart."
 
 
 def method(theorem: dfl.bounds.Theorem, T: int, sam: bool) -> object:

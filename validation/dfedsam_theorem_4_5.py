@@ -14,9 +14,10 @@ import torch
 from torch import Tensor
 
 import dfltheory as dfl
-from dfltheory.analysis.experiment import Case, scheduled_cases
+from dfltheory.analysis.experiment import Case, perform_all, scheduled_cases
 from dfltheory.constants import ProblemConstants
 from dfltheory.tasks.synthetic import Synthetic
+from validation.claims import bound_claims
 
 KEY = "dfedsam.theorem_4_5"
 TOPOLOGIES = ("ring", "torus", "exponential", "complete")
@@ -60,6 +61,12 @@ class SAMTrap(Synthetic):
 def cases(quick: bool = True) -> list[Case]:
     """Every run of this experiment; ``quick`` fits into ``make validate``."""
     return [*quadratic_cases(quick), *short_cases(), *digits_cases(quick), *trap_cases()]
+
+
+def run(quick: bool = True) -> tuple:
+    """(claims, outcomes)."""
+    outcomes = perform_all(cases(quick))
+    return bound_claims(outcomes, "; ".join(line.rstrip(".") for line in NOT_TESTED)), outcomes
 
 
 def slow_start(task: dfl.tasks.Quadratic, gap: float = 1.0) -> Tensor:

@@ -83,17 +83,21 @@ def print_claims(claims: Sequence[Claim]) -> None:
     from rich.table import Table
 
     colours = {"holds": "green", "violated": "red", "undecided": "yellow"}
-    table = Table(title="\nWhat was claimed, and what came out", title_justify="left", show_lines=True)
+    table = Table(title="\nWhat was claimed, and what came out", title_justify="left")
     for column in ("claim", "source", "check", "verdict", "ratio", "not tested"):
         table.add_column(column, justify="right" if column == "ratio" else "left", overflow="fold")
+    notes = list(dict.fromkeys(claim.not_tested for claim in claims if claim.not_tested))
     for claim in claims:
         ratio = "" if claim.ratio is None else f"{claim.ratio:.3g}"
         kind = f"[{colours.get(claim.verdict, 'white')}]{claim.verdict}[/]"
         name = claim.claim.replace("[", r"\[")
-        table.add_row(name, claim.source, claim.check, kind, ratio, claim.not_tested)
+        note = f"({notes.index(claim.not_tested) + 1})" if claim.not_tested else ""
+        table.add_row(name, claim.source, claim.check, kind, ratio, note)
     console = Console(highlight=False, width=None if sys.stdout.isatty() else 160)
     console.print(table)
-    console.print("ratio: measured over claimed; for an O(.) the constant that it would need")
+    console.print("ratio: measured over claimed; for an O(.) the constant that it would need\nnot tested:")
+    for number, note in enumerate(notes, start=1):
+        console.print(f"  ({number}) {note}")
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -228,6 +228,12 @@ def curves(history: History) -> Figure:
     figure = Figure(figsize=(3.4 * len(shown), 3.0), layout="constrained")
     for ax, name in zip(figure.subplots(1, len(shown)), shown):
         comparison({"run": history}, name, ax, legend=False)
+        later = history.measures()[name][:, 1:]
+        ax.set(xscale="linear", title=None)
+        if name in ("grad_norm_sq", "consensus"):  # at the common start the consensus error is rounding
+            ax.set_ylim(bottom=later[later > 0].min() / 2 if (later > 0).any() else None)
+        else:
+            ax.set(yscale="linear")
     figure.suptitle(f"{type(history.algorithm).__name__} on {history.task}, {history.m} clients", fontsize=10)
     return figure
 

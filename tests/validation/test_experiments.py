@@ -31,6 +31,11 @@ def test_every_theorem_and_corollary_has_an_experiment_that_is_run(key):
     assert any(variant.startswith("corrected") for case in cases for variant in case.variants)
 
 
+@pytest.mark.parametrize("name", run_all.EXPERIMENTS)
+def test_every_experiment_can_be_run(name):
+    assert callable(importlib.import_module(f"validation.{name}").run)
+
+
 @pytest.mark.parametrize("key", [pytest.param(k, marks=pytest.mark.slow) if k in LONG else k for k in KEYS])
 def test_the_bound_holds_a_planted_smaller_one_does_not_and_a_wrong_network_is_refused(key):
     cases = module_of(key).cases(quick=True)
