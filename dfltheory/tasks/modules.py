@@ -64,4 +64,24 @@ def shared_index(module: nn.Module, personal: str | Sequence[str] | None) -> sli
     return slice(int(index[0]), int(index[-1]) + 1) if len(index) else slice(0, 0)
 
 
-__all__ = ["Layout", "refuse_unfit", "shared_index"]
+def refuse_mismatch(module: nn.Module, one: Tensor, y: Tensor, classes: bool) -> None:
+    """Refuse data that the module cannot take: ``one`` prepared input (1, ...), all targets, as classes."""
+    shape = tuple(one.shape[1:])
+    try:
+        with torch.no_grad():
+            out = module(one)
+    except (RuntimeError, TypeError, ValueError, IndexError) as error:
+        why = " ".join(str(error).split())[:160]
+        raise InputError(f"the module cannot take inputs of shape {shape}: {why}") from error
+    if not isinstance(out, Tensor):
+        raise InputError(
+            f"the module returns a {type(out).__name__}, not one tensor: wrap it so that it does"
+        )
+    if classes:
+        places = torch.nonzero((y < 0) | (y >= out.shape[-1])).flatten()
+        if len(places):
+            label, last = int(y[places[0]]), out.shape[-1] - 1
+            raise InputError(f"example {int(places[0])} has the label {label}: the module knows 0 to {last}")
+
+
+__all__ = ["Layout", "refuse_mismatch", "refuse_unfit", "shared_index"]

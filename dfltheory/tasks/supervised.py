@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from dfltheory.constants import ProblemConstants
 from dfltheory.errors import InputError, UnknownNameError
 from dfltheory.tasks.batching import LOSSES, Loop, Loss, choose
-from dfltheory.tasks.modules import Layout, refuse_unfit, shared_index
+from dfltheory.tasks.modules import Layout, refuse_mismatch, refuse_unfit, shared_index
 from dfltheory.tasks.sampling import Epochs, iid
 from dfltheory.tasks.task import Task
 
@@ -122,6 +122,8 @@ class Supervised(Task):
         self.sampling, self._start = sampling, start
         self.shared = shared_index(self.module, personal)
         self.criterion = self._criterion(loss)
+        classes = self.criterion is LOSSES["cross_entropy"] and not self.y.is_floating_point()
+        refuse_mismatch(self.module, self._prepared(self.X[:1]), self.y, classes)
         self.strategy = choose(self.module, self.criterion, self.layout, self.device, strategy)
         self._single = Loop(self.module, self.criterion, self.layout)
         known_loss = self.criterion in LOSSES.values()

@@ -96,6 +96,7 @@ def test_cifar10_learns(capsys, data_root):
         "cifar_cnn",
         "--task-option",
         "examples=5000",
+        "--task-option",
         "test_examples=1000",
     ]
     accuracy = accuracy_of(capsys, *options, "--rounds", "8", "--data-root", str(data_root))

@@ -379,3 +379,29 @@ def test_measuring_on_some_examples_changes_what_is_measured_and_nothing_else():
     np.testing.assert_array_equal(runs[0].x, runs[1].x)
     with pytest.raises(DFLTheoryError, match="examples = 0 must be an integer >= 1"):
         dfl.tasks.measured_on(task, 0)
+
+
+@pytest.mark.parametrize(
+    ("module", "X", "y", "words"),
+    [
+        (nn.Linear(3, 2), torch.zeros(4, 5), torch.zeros(4, dtype=torch.long), "inputs of shape (5,)"),
+        (
+            nn.LSTM(3, 2),
+            torch.zeros(4, 1, 3),
+            torch.zeros(4, dtype=torch.long),
+            "returns a tuple, not one tensor",
+        ),
+        (
+            nn.Linear(3, 2),
+            torch.zeros(4, 3),
+            torch.tensor([0, 1, 2, 0]),
+            "example 2 has the label 2: the module",
+        ),
+        (nn.Linear(3, 2), torch.zeros(4, 3), torch.tensor([0, -1, 1, 0]), "example 1 has the label -1"),
+    ],
+)
+def test_data_that_the_module_cannot_take_get_one_line(module, X, y, words):
+    with pytest.raises(DFLTheoryError) as caught:
+        Supervised(module, [(X, y)])
+    assert words in str(caught.value)
+    assert "\n" not in str(caught.value)
