@@ -59,7 +59,7 @@ def bound_claims(outcomes: Sequence[Outcome], not_tested: str = "") -> list[Clai
             grouped.setdefault((verdict.key, verdict.variant, outcome.case.group), []).append(verdict)
     claims = []
     for (key, variant, group), verdicts in grouped.items():
-        kind = next(k for k in SEVERITY if any(v.kind == k for v in verdicts))
+        kind: Kind = next(k for k in SEVERITY if any(v.kind == k for v in verdicts))
         shown = [v for v in verdicts if v.kind == kind]
         ratios = [v.ratio for v in shown if v.kind != "not applicable" and math.isfinite(v.ratio)]
         counts = ", ".join(f"{sum(v.kind == k for v in verdicts)} {k}" for k in SEVERITY if _any(verdicts, k))
@@ -154,7 +154,7 @@ def ordering_claim(
         kinds.append("holds" if low > 0 else "violated" if high < 0 else "undecided")
         factors.append(float(np.mean(samples[later]) / np.mean(samples[earlier])))
     means = ", ".join(f"{name} {np.mean(samples[name]):.3g}" for name in names)
-    kind = next(k for k in SEVERITY if k in kinds)
+    kind: Kind = next(k for k in SEVERITY if k in kinds)
     return Claim(claim, source, check, kind, max(factors), means, not_tested)
 
 

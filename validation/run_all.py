@@ -9,7 +9,7 @@ import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from validation.claims import Claim
 
@@ -40,6 +40,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     began = time.perf_counter()
     claims, outcomes = collect(options.only or EXPERIMENTS, not options.full, options.jobs)
+    written = options.out
     if outcomes:
         study = Study(
             title="Convergence bounds of decentralized federated learning against measured runs",
@@ -47,12 +48,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
             not_tested=sorted({claim.not_tested for claim in claims if claim.not_tested}),
             command="make validate-full" if options.full else "make validate",
         )
-        report = study.save(options.out)
+        written = study.save(options.out)
         print_study(study)
     write_json(options.out / "claims.json", [claim.to_dict() for claim in claims])
     print_claims(claims)
     print(f"\n{len(claims)} claims, {len(outcomes)} runs in {time.perf_counter() - began:.0f} s", end="")
-    print(f"; report: {report}" if outcomes else f"; written to {options.out}")
+    print(f"; report: {written}" if outcomes else f"; written to {written}")
     return 0
 
 
@@ -60,7 +61,7 @@ def collect(names: Sequence[str], quick: bool, jobs: int) -> tuple[list[Claim], 
     """The claims and runs of these experiments, over ``jobs`` processes with a thread each."""
     from joblib import Parallel, delayed
 
-    found = Parallel(n_jobs=jobs)(delayed(perform_one)(name, quick) for name in names)
+    found: list[Any] = list(Parallel(n_jobs=jobs)(delayed(perform_one)(name, quick) for name in names) or [])
     return [c for claims, _ in found for c in claims], [o for _, outcomes in found for o in outcomes]
 
 

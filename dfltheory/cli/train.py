@@ -118,10 +118,10 @@ def train(
     from dfltheory.training.loop import train as run
 
     problem = tasks.get(task, **asked)
-    images = isinstance(problem, tasks.Supervised)
-    if images and measure_on > 0:
-        problem = tasks.measured_on(problem, measure_on)
-    epoch = min(problem.steps_per_epoch, 50) if images else 5
+    images, epoch = isinstance(problem, tasks.Supervised), 5
+    if isinstance(problem, tasks.Supervised):
+        epoch = min(problem.steps_per_epoch, 50)
+        problem = tasks.measured_on(problem, measure_on) if measure_on > 0 else problem
     method = make_algorithm(algorithm, given, steps=epoch)
     network = make_network(topology, m, weights) if method.needs_topology else None
     # a full gradient over all images costs about as much as a round: it is measured less often

@@ -68,7 +68,7 @@ def least(goal: Mapping[str, Expr], rows: Sequence[Row]) -> tuple[float, dict[st
     answer = linprog(-gain, A_eq=matrix, b_eq=target, bounds=(0, None), method="highs")
     if answer.status == 3:
         return np.inf, {}
-    if answer.status != 0:
+    if answer.status != 0 or answer.x is None or answer.fun is None:
         return None
     used = {table[i][0]: float(w) for i, w in enumerate(answer.x) if w > _TOLERANCE}
     return float(-answer.fun), used
@@ -84,7 +84,7 @@ def contradiction(conditions: Sequence[Condition]) -> str | None:
     matrix = np.array([[float(powers.get(n, 0)) for _, powers, _ in table] for n in names])
     gain = np.array([constant for _, _, constant in table])
     answer = linprog(-gain, A_eq=matrix, b_eq=np.zeros(len(names)), bounds=(0, 1), method="highs")
-    if answer.status != 0 or -answer.fun < _TOLERANCE:
+    if answer.status != 0 or answer.x is None or answer.fun is None or -answer.fun < _TOLERANCE:
         return None
     used = [
         f"({table[i][0]}){'' if w == 1 else f'^{w:.4g}'}" for i, w in enumerate(answer.x) if w > _TOLERANCE
