@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import sympy as sp
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from dfltheory import bounds
@@ -102,6 +102,8 @@ def test_ends_are_rounded_outwards():
     assert exact_low(2.0) == exact_high(2.0) == 2
 
 
+@example(0, 0, -1)  # between numbers
+@example(0, 0, 1)
 @given(st.integers(-8, 8), st.integers(-8, 8), st.integers(-8, 8))
 def test_a_quadratic_is_never_proved_where_it_is_negative_somewhere(a, b, c):
     least = min(a * v * v + b * v + c for v in np.linspace(0, 1, 201))

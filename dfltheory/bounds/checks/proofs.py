@@ -130,6 +130,8 @@ def _no_negative_coefficient(
 
 def _one_sign(expr: Expr, slack: Mapping[str, sp.Symbol]) -> int:
     """+1 or -1 where all coefficients of a polynomial in the slacks have that sign, else 0."""
+    if not slack:  # a statement between numbers
+        return int(sp.sign(expr)) if expr.is_number else 0
     poly = sp.Poly(expr, *slack.values())
     signs = {sp.sign(c) for c in poly.coeffs()}
     return int(signs.pop()) if len(signs) == 1 else 0
