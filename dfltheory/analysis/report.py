@@ -25,6 +25,9 @@ MEANINGS = {
 }
 
 
+_MOST_REASONS = 12
+"""How many reasons the terminal lists."""
+
 _CAPTION = "numbers: measured / bound; 1 is sharp, above 1 the bound fails"
 
 
@@ -116,7 +119,7 @@ def table(study: Study) -> Any:
 
 
 def print_study(study: Study) -> None:
-    """The table of verdicts on the terminal, then what was not tested."""
+    """The table of verdicts on the terminal, then why some decide nothing, and what was not tested."""
     from rich.console import Console
 
     # A pipe has no width of its own; 80 columns would fold every cell.
@@ -124,9 +127,28 @@ def print_study(study: Study) -> None:
     if not console.is_terminal:
         console = Console(highlight=False, width=130)
     console.print(table(study))
+    for line in _undecided(study):
+        console.print(line, markup=False, soft_wrap=True)
     console.print("not tested:")
     for line in study.not_tested:
         console.print(f"  - {line}", markup=False)
+
+
+def _undecided(study: Study) -> list[str]:
+    """A line for each reason for which nothing is decided, with the runs that it holds for."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for case, verdict in study.verdicts:
+        if verdict.kind in ("not applicable", "undecided"):
+            where = ", ".join(part for part in (case.column, case.row) if part) or case.group
+            found.setdefault((f"{verdict.variant}, {verdict.kind}", verdict.reason), []).append(where)
+    lines = [
+        f"{what} ({where[0]}{f' and {len(where) - 1} more' if len(where) > 1 else ''}): {reason}"
+        for (what, reason), where in found.items()
+    ]
+    rest = len(lines) - _MOST_REASONS
+    return (
+        lines if rest <= 1 else [*lines[:_MOST_REASONS], f"and {rest} more reasons: the report has them all"]
+    )
 
 
 def _ratio(verdict: Verdict) -> str:

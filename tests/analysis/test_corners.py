@@ -62,7 +62,7 @@ def task_of(paper, m, sigma):
 
 
 def judged(thm, seeds=1, *, m=4, T=None, K=2, network="ring", Q=1, rho0=0.1, sigma=0.1, alpha=0.5):
-    """What a run at the corner, at a corollary's schedule or a theorem's largest step, says of the statement."""
+    """What one run at the corner says, at a corollary's schedule or at a theorem's largest step."""
     paper = thm.key.split(".")[0]
     stated = any(n in thm.needs for n in ("eta", "eta_u"))  # else the schedule is put in, for long horizons
     rounds = T or (12 if stated else 140)

@@ -141,6 +141,23 @@ def test_the_table_has_a_row_for_each_run(study, capsys):
     assert len(re.findall(r"small quadratic", out)) == 4
     assert "not applicable" in out
     assert "Everything else." in out
+    told = " ".join(out.split())
+    silent = [v for _, v in study.verdicts if v.kind in ("not applicable", "undecided")]
+    assert silent
+    for verdict in silent:  # the terminal says why, as the page does
+        assert f"{verdict.variant}, {verdict.kind} (" in told
+        assert told.count(verdict.reason) == len({v.variant for v in silent if v.reason == verdict.reason})
+
+
+def test_of_many_reasons_the_terminal_lists_the_first(study, capsys):
+    outcome = study.outcomes[-1]
+    verdict = outcome.verdicts[0]
+    assert verdict.kind == "not applicable"
+    many = tuple(dataclasses.replace(verdict, reason=f"reason {k}.") for k in range(20))
+    print_study(dataclasses.replace(study, outcomes=[dataclasses.replace(outcome, verdicts=many)]))
+    out = capsys.readouterr().out
+    assert [f"reason {k}." in out for k in range(20)] == [k < 12 for k in range(20)]
+    assert "and 8 more reasons" in out
 
 
 def test_the_figure_draws_the_bound_where_it_is(study):
