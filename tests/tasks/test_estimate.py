@@ -13,14 +13,7 @@ from dfltheory import models, tasks
 from dfltheory.errors import InputError
 from dfltheory.tasks import FiniteSupport, Quadratic, Supervised, estimate
 from dfltheory.tasks.regressions import regression
-
-
-def small_network(sizes=(7, 7, 7), batch=3, **options) -> Supervised:
-    torch.manual_seed(0)
-    g = torch.Generator().manual_seed(1)
-    clients = [(torch.randn(n, 4, generator=g).double(), torch.randint(3, (n,), generator=g)) for n in sizes]
-    module = nn.Sequential(nn.Linear(4, 5), nn.Tanh(), nn.Linear(5, 3)).double()
-    return Supervised(module, clients, batch, **options)
+from tests.tasks.problems import small_network
 
 
 def dense_hessian(task: Supervised, x: torch.Tensor, client: int | None) -> torch.Tensor:

@@ -1,4 +1,4 @@
-"""Two-block tasks: L_u, L_v, L_uv, L_vu, chi, sigma_u, sigma_v, delta_u and F* under attack."""
+"""Two-block tasks: their parts, minimizers, prescriptions. Their constants: test_every_constant.py."""
 
 from __future__ import annotations
 
@@ -6,63 +6,18 @@ import math
 
 import pytest
 import torch
-from torch import Tensor
 
 from dfltheory.errors import InputError
 from dfltheory.tasks import Coupled, PersonalQuadratic, coupled, personal_quadratic
-from tests.tasks.attack import ascend
+from tests.tasks.attack import diversity, own_parts
+from tests.tasks.problems import PERSONAL
 
-TASKS = {
-    "coupled": lambda: coupled(m=4, p=2, L_u=2.0, L_v=1.0, chi=0.6, seed=1),
-    "coupled, odd": lambda: coupled(m=5, p=1, L_u=1.0, L_v=3.0, chi=0.2, spread=2.0, seed=2),
-    "coupled, alone": lambda: coupled(m=1, p=3, seed=2),
-    "quadratic": lambda: personal_quadratic(m=3, d_u=3, d_v=2, L_u=2.0, L_v=0.7, chi=0.4, seed=3),
-    "quadratic, uncoupled": lambda: personal_quadratic(m=4, d_u=3, d_v=2, chi=0.0, delta_u=0.8, seed=4),
-}
-MANY = pytest.mark.parametrize("name", TASKS)
+MANY = pytest.mark.parametrize("name", PERSONAL)
 
 
 @pytest.fixture
 def task(name):
-    return TASKS[name]()
-
-
-def starts(task, n: int = 40, seed: int = 0) -> Tensor:
-    g = torch.Generator().manual_seed(seed)
-    scale = torch.logspace(-1, 1, n, dtype=torch.float64)[:, None, None]
-    x = scale * torch.randn(n, task.m, task.d, generator=g, dtype=torch.float64)
-    peaks = torch.full((4, task.m, task.d), math.pi / 2, dtype=torch.float64)
-    peaks[1, :, task.d_u :] *= -1
-    peaks[2:] = 0
-    return torch.cat([x, peaks])
-
-
-def block_slope(task, of: slice, along: slice):
-    """(x, direction) -> the largest ||change of a block of grad F_i|| / ||step in a block|| over clients."""
-
-    def slope(pair: Tensor) -> Tensor:
-        x, step = pair.unbind(1)
-        moved = torch.zeros_like(x)
-        size = step[..., along].norm(dim=-1, keepdim=True).clamp_min(1e-12)
-        moved[..., along] = 1e-3 * step[..., along] / size
-        gap = task.gradient(x + moved) - task.gradient(x)
-        return (gap[..., of].norm(dim=-1) / 1e-3).amax(-1)
-
-    return slope
-
-
-@MANY
-@pytest.mark.parametrize("which", ["L_u", "L_v", "L_uv", "L_vu"])
-def test_block_smoothness_is_reached_and_not_exceeded(task, which):
-    u, v = task.blocks
-    of, along = {"L_u": (u, u), "L_v": (v, v), "L_uv": (u, v), "L_vu": (v, u)}[which]
-    x = starts(task)
-    g = torch.Generator().manual_seed(5)
-    pair = torch.stack([x, torch.randn(x.shape, generator=g, dtype=torch.float64)], 1)
-    found = float(ascend(block_slope(task, of, along), pair, steps=200, rate=0.05).max())
-    claimed = getattr(task.constants, which)
-    assert found <= claimed * (1 + 1e-6) + 1e-9
-    assert found >= claimed * (1 - 1e-3)
+    return PERSONAL[name]()
 
 
 @MANY
@@ -73,52 +28,18 @@ def test_chi_and_the_shared_slice(task):
     assert task.d == task.d_u + task.d_v
 
 
-def diversity(task):
-    def rms(x: Tensor) -> Tensor:
-        common = x[:, :1, : task.d_u].expand(-1, task.m, -1)
-        g = task.gradient(torch.cat([common, x[..., task.d_u :]], -1))[..., : task.d_u]
-        return (g - g.mean(1, keepdim=True)).square().sum(-1).mean(-1).clamp_min(1e-24).sqrt()
-
-    return rms
-
-
-def sign_starts(task) -> Tensor:
-    """All choices of sin(v) = +-1 with cos(u) = 1, the same for each coordinate."""
-    cases = torch.cartesian_prod(*[torch.tensor([-1.0, 1.0], dtype=torch.float64)] * task.m).view(-1, task.m)
-    x = torch.zeros(len(cases), task.m, task.d, dtype=torch.float64)
-    x[..., task.d_u :] = math.pi / 2 * cases.unsqueeze(-1)
-    return x
-
-
-@MANY
-def test_partial_diversity_is_reached_and_not_exceeded(task):
-    claimed = task.constants.delta_u
-    if math.isinf(claimed):
-        assert float(diversity(task)(1e4 * starts(task)).max()) > 1e2
-        return
-    found = ascend(diversity(task), torch.cat([starts(task), sign_starts(task)]), steps=300, rate=0.05)
-    assert float(found.max()) <= claimed * (1 + 1e-9) + 1e-9
-    assert float(found.max()) >= claimed * (1 - 2e-2) - 1e-9
-
-
 def test_partial_diversity_by_enumeration_of_the_signs():
     task = coupled(m=6, p=1, L_u=1.3, L_v=0.9, chi=0.7, spread=1.1, seed=11)
-    every = float(diversity(task)(sign_starts(task)).max())
+    every = float(diversity(task, own_parts(task, n=0)).max())
     assert task.constants.delta_u == pytest.approx(every, rel=1e-9)
 
 
 @MANY
-def test_nothing_lies_below_F_star(task):
-    def minus(x: Tensor) -> Tensor:
-        common = x[:, :1, : task.d_u].expand(-1, task.m, -1)
-        return -task.loss(torch.cat([common, x[..., task.d_u :]], -1)).mean(-1)
-
-    found = -float(ascend(minus, starts(task), steps=600, rate=0.05).max())
-    assert found >= task.constants.f_star - 1e-9
+def test_the_minimizer_is_stationary_in_both_blocks(task):
     if isinstance(task, PersonalQuadratic):
-        assert found <= task.constants.f_star + 1e-4
-        assert float(task.gradient(task.x_star)[:, task.d_u :].norm()) < 1e-10
-        assert float(task.gradient(task.x_star)[:, : task.d_u].mean(0).norm()) < 1e-10
+        g = task.gradient(task.x_star)
+        assert float(g[:, task.d_u :].norm()) < 1e-10
+        assert float(g[:, : task.d_u].mean(0).norm()) < 1e-10
 
 
 def test_prescribed_constants():

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import dfltheory as dfl
 from dfltheory.errors import DFLTheoryError, InputError, UnknownNameError
 from dfltheory.tasks import FiniteSupport, Gaussian, Quadratic, get, quadratic
-from tests.tasks.attack import ascend, heterogeneity, smoothness, starts
+from tests.tasks.attack import heterogeneity, starts
 
 KINDS = ["common", "diagonal", "commuting", "random"]
 
@@ -102,27 +102,12 @@ def test_f_star_is_the_minimum(kind):
     assert float(task.global_loss(task.x_star + 0.1 * starts(task))[:].min()) > task.f_star
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_attacks_reach_but_do_not_exceed_smoothness(kind):
-    task = quadratic(4, 3, 1.7, 0.2, 1.0, seed=5, hessians=kind)
-    found = smoothness(task)
-    assert found <= 1.7 * (1 + 1e-9)
-    assert found >= 1.7 * (1 - 1e-3), "L is claimed exact: it must be attained"
-
-
 @pytest.mark.parametrize("kind", ["common", "diagonal"])
 def test_common_hessians_have_the_same_heterogeneity_everywhere(kind):
     task = quadratic(6, 3, 1.0, 0.1, 0.7, seed=8, hessians=kind)
     rms, top = heterogeneity(task, starts(task))
     np.testing.assert_allclose(rms, task.constants.sigma_g, rtol=1e-9)
     np.testing.assert_allclose(top, task.constants.beta, rtol=1e-9)
-
-
-def test_differing_hessians_have_unbounded_heterogeneity():
-    task = quadratic(4, 3, seed=2, hessians="random")
-    far = ascend(lambda x: heterogeneity(task, x)[0], starts(task), steps=20)
-    assert float(far.max()) > 10  # at distance of a few hundred already; it grows with the distance
-    assert task.constants.sigma_g == math.inf
 
 
 @pytest.mark.parametrize(("m", "d"), [(2, 1), (3, 2), (5, 4), (16, 10)])
@@ -177,6 +162,8 @@ def test_a_seed_sees_the_same_noise_alone_and_among_others():
 
 
 def test_no_noise_is_no_batch():
+    for plain in (Quadratic(1.0, [[0.0], [1.0]]), Quadratic.diagonal([[1.0]], [[0.0], [1.0]])):
+        assert plain.constants.sigma_l == 0.0  # unless told
     task = quadratic(3, 2, sigma=0.0)
     assert task.sample([torch.Generator()]) is None
     assert task.constants.sigma_l == 0.0

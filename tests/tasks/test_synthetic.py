@@ -1,7 +1,6 @@
-"""Every synthetic task: derivatives against autograd, noise by enumeration, constants under attack.
+"""Every synthetic task: derivatives against autograd, noise by enumeration, minimizers, prescriptions.
 
-``exact`` constants must be reached by an adversary (which starts from wherever the theory says that they are
-attained), ``bound`` ones must not be exceeded.
+What they claim of their constants is attacked in test_every_constant.py.
 """
 
 from __future__ import annotations
@@ -17,29 +16,11 @@ from dfltheory import tasks
 from dfltheory.errors import InputError, UnknownNameError
 from dfltheory.tasks import Clipped, Regression, Sinusoidal, TwoLayer, curves
 from dfltheory.tasks.regressions import regression
-from tests.tasks.attack import ascend, client_norms, heterogeneity, slopes, starts
+from tests.tasks.attack import heterogeneity, starts
+from tests.tasks.problems import PERSONAL, SYNTHETIC
 
-TASKS = {
-    "sinusoidal": lambda: tasks.sinusoidal(m=5, d=3, L=2.0, B=1.5, sigma=0.3, seed=1),
-    "sinusoidal far apart": lambda: tasks.sinusoidal(m=4, d=1, L=1.0, B=1.0, spread=3.0, seed=2),
-    "clipped": lambda: tasks.clipped(m=5, d=3, L=2.0, B=1.5, sigma=0.3, seed=1),
-    "clipped far apart": lambda: tasks.clipped(m=4, d=2, L=1.0, B=1.0, spread=6.0, seed=2),
-    "welsch": lambda: regression("welsch", m=4, d=3, n=6, seed=1),
-    "welsch fitting": lambda: regression("welsch", m=4, d=7, n=5, seed=1),
-    "welsch minibatches": lambda: regression("welsch", m=3, d=3, n=4, batch=2, seed=1),
-    "geman_mcclure": lambda: regression("geman_mcclure", m=4, d=3, n=6, c=0.5, seed=2),
-    "geman_mcclure penalized": lambda: regression("geman_mcclure", m=4, d=3, n=6, lam=0.4, seed=2),
-    "huber": lambda: regression("huber", m=4, d=5, n=4, c=0.7, seed=3),
-    "huber single": lambda: regression("huber", m=4, d=3, n=1, c=0.7, seed=3),
-    "square penalized": lambda: regression("square", m=4, d=3, n=6, lam=0.5, seed=4),
-    "logistic": lambda: regression("logistic", m=4, d=3, n=6, seed=5),
-    "logistic penalized": lambda: regression("logistic", m=4, d=3, n=6, lam=0.5, batch=3, seed=5),
-    "two_layer": lambda: tasks.two_layer(m=3, p=2, n=4, hidden=3, seed=6),
-    "two_layer minibatches": lambda: tasks.two_layer(m=3, p=2, n=4, hidden=3, batch=2, seed=6),
-    "two_layer with far targets": lambda: TwoLayer([[[1.0]], [[0.8]]], [[-10.0], [8.0]], hidden=1, noise=0.1),
-    "personal_quadratic": lambda: tasks.personal_quadratic(m=3, d_u=3, d_v=2, L_u=2.0, seed=7),
-    "coupled": lambda: tasks.coupled(m=4, p=2, L_u=2.0, L_v=1.0, chi=0.6, seed=8),
-}
+TASKS = {**SYNTHETIC, **PERSONAL}
+SAMPLED = [name for name in SYNTHETIC if getattr(SYNTHETIC[name](), "batch", None)]
 MANY = pytest.mark.parametrize("name", TASKS)
 
 
@@ -79,107 +60,12 @@ def test_clients_and_seeds_do_not_see_each_other(task):
     torch.testing.assert_close(task.gradient(x)[2], task.gradient(x[2]), rtol=1e-13, atol=1e-14)
 
 
-@MANY
-def test_no_point_is_below_f_star(task):
-    assert task.constants.f_star is not None
-    found = -ascend(lambda x: -task.global_loss(x), starts(task), steps=300, rate=0.05)
-    assert float(found.min()) >= task.constants.f_star - 1e-9
-    if task.constants.standing_of("f_star") == "exact" and not hasattr(task, "d_v"):
-        assert float(found.min()) <= task.constants.f_star + 1e-3
-
-
-def pair_starts(task, seed: int) -> Tensor:
-    """Pairs close to each other, near every place where a curvature of these tasks may peak, and far away."""
-    x = torch.cat([starts(task, seed=seed), special(task)])
-    step = 0.01 * torch.randn(x.shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
-    return torch.stack([x, x + step], 1)
-
-
-def special(task) -> Tensor:
-    """Points where the constants are attained, by their derivation (n, d)."""
-    found = [torch.zeros(1, task.d, dtype=torch.float64)]
-    if hasattr(task, "c"):
-        found.append(task.c)
-    if isinstance(task, Regression):
-        found.append((torch.linalg.pinv(task.inputs) @ task.targets.unsqueeze(-1)).squeeze(-1))
-        found += [1e3 * a for a in task.inputs] + [-1e3 * a for a in task.inputs]
-    if isinstance(task, Sinusoidal):
-        found.append(task.c + math.pi / 2 / task.w)
-    if isinstance(task, Clipped):
-        found += [task.c + task.r, task.c - task.r, task.c + 10 * task.r + 10]
-    if hasattr(task, "k"):
-        found.append(torch.full((1, task.d), math.pi / 2, dtype=torch.float64))
-        flip = torch.ones(1, task.d, dtype=torch.float64)
-        flip[:, task.d_u :] = -1
-        found.append(flip * math.pi / 2)
-    return torch.cat(found)
-
-
-@MANY
-def test_smoothness_is_not_exceeded_and_if_exact_reached(task, name):
-    L = task.constants.L
-    found = float(ascend(lambda p: slopes(task, p), pair_starts(task, 0), steps=120, rate=0.02).max())
-    assert found <= L * (1 + 1e-6)
-    if task.constants.standing_of("L") == "exact":
-        assert found >= L * (1 - 1e-2)
-    elif "far targets" in name:
-        assert found >= 0.8 * L, "this bound is nearly reached"
-
-
-@MANY
-def test_gradients_stay_below_B_and_if_exact_reach_it(task):
-    B = task.constants.B
-    if B is None or math.isinf(B):
-        far = float(client_norms(task, 1e4 * starts(task)).max())
-        assert far > 1e3, "unbounded gradients must grow"
-        return
-    found = float(ascend(lambda x: client_norms(task, x), torch.cat([starts(task), special(task)])).max())
-    assert found <= B * (1 + 1e-9)
-    if task.constants.standing_of("B") == "exact":
-        assert found >= B * (1 - 1e-3)
-
-
-def heterogeneity_starts(task) -> Tensor:
-    x = torch.cat([starts(task, n=200, seed=3), special(task)])
-    if isinstance(task, (Sinusoidal, Clipped)):  # separable: combine the best coordinates of a fine grid
-        grid = torch.linspace(-12, 12, 20_001, dtype=torch.float64)
-        gaps = []
-        for k in range(task.d):
-            z = task.c[0].repeat(len(grid), 1)
-            z[:, k] = grid
-            g = task.gradient(z.unsqueeze(1).expand(-1, task.m, -1))[..., k]
-            gaps.append((g - g.mean(1, keepdim=True)).square())
-        rms = torch.stack([grid[gap.mean(1).argmax()] for gap in gaps])
-        top = [torch.stack([grid[gap[:, i].argmax()] for gap in gaps]) for i in range(task.m)]
-        x = torch.cat([x, rms.unsqueeze(0), torch.stack(top)])
-    return x
-
-
-@MANY
-def test_heterogeneity_is_not_exceeded_and_if_exact_reached(task):
-    known = task.constants
-    if known.sigma_g is None:
-        assert hasattr(task, "d_v"), "only two-block problems are described by delta_u instead"
-        return
-    if math.isinf(known.sigma_g):
-        assert float(heterogeneity(task, 1e4 * starts(task))[0].max()) > 1e2
-        return
-    begin = heterogeneity_starts(task)
-    for which, name in enumerate(("sigma_g", "beta")):
-        claimed = getattr(known, name)
-        found = float(ascend(lambda x, k=which: heterogeneity(task, x)[k], begin, steps=60, rate=0.02).max())
-        assert found <= claimed * (1 + 1e-9), name
-        if known.standing_of(name) == "exact":
-            assert found >= claimed * (1 - 1e-3), name
-    assert known.sigma_g <= known.beta * (1 + 1e-12) or known.standing_of("beta") == "bound"
-
-
 def batches(task) -> Tensor:
     """All minibatches (n^batch, batch) of a task that draws with replacement."""
     return torch.tensor(list(itertools.product(range(task.n), repeat=task.batch)))
 
 
-@pytest.mark.parametrize("name", [n for n in TASKS if getattr(TASKS[n](), "batch", None)])
+@pytest.mark.parametrize("name", SAMPLED)
 def test_minibatches_are_unbiased_and_within_sigma_l_by_enumeration(task):
     every = batches(task)
     for scale in (0.1, 1.0, 10.0):
@@ -196,49 +82,6 @@ def test_minibatches_are_unbiased_and_within_sigma_l_by_enumeration(task):
     drawn = task.sample([torch.Generator().manual_seed(s) for s in range(300)])
     assert drawn.shape == (300, task.m, task.batch)
     assert set(drawn.unique().tolist()) == set(range(task.n))
-
-
-@pytest.mark.parametrize("name", [n for n in TASKS if getattr(TASKS[n](), "batch", None)])
-def test_minibatch_noise_does_not_exceed_sigma_l_under_attack(task):
-    index = torch.arange(task.n)[:, None, None].expand(-1, task.m, 1)  # single examples
-
-    def noise(x: Tensor) -> Tensor:
-        models = x.unsqueeze(1).expand(-1, task.m, -1)
-        exact = task.gradient(models)
-        total = 0.0
-        for j in range(task.n):
-            one = task.gradient(models, index[j].expand(len(x), -1, -1))
-            total = total + (one - exact).square().sum(-1) / task.n
-        return (total / task.batch).amax(-1).sqrt()
-
-    found = float(ascend(noise, starts(task), steps=100).max())
-    assert found <= task.constants.sigma_l * (1 + 1e-9)
-    assert found >= 0.2 * task.constants.sigma_l, "the bound should not be idle"
-
-
-@pytest.mark.parametrize("name", [n for n in TASKS if getattr(TASKS[n](), "batch", None)])
-def test_with_minibatches_L_holds_for_every_single_example(task):
-    for j in range(task.n):
-        index = torch.full((len(pair_starts(task, 1)), task.m, 1), j)
-
-        def slope(pair: Tensor, index: Tensor = index) -> Tensor:
-            x, y = (p.unsqueeze(1).expand(-1, task.m, -1) for p in pair.unbind(1))
-            gap = (task.gradient(x, index) - task.gradient(y, index)).norm(dim=-1)
-            return (gap / (x - y).norm(dim=-1).clamp_min(1e-6)).amax(-1)
-
-        found = float(ascend(slope, pair_starts(task, 1), steps=30, rate=0.02).max())
-        assert found <= task.constants.L * (1 + 1e-6)
-
-
-@MANY
-def test_additive_noise_is_stated_exactly(task):
-    if getattr(task, "batch", None):
-        return
-    assert task.constants.sigma_l == pytest.approx(task.noise.sigma, rel=1e-14)
-    assert task.constants.standing_of("sigma_l") == "exact"
-    xi = task.sample([torch.Generator().manual_seed(s) for s in range(4000)])
-    measured = xi.square().sum(-1).mean(0)
-    assert float((measured.sqrt() - task.constants.sigma_l).abs().max()) < 0.1 * task.constants.sigma_l
 
 
 CURVES = [curves.Square(), curves.Huber(0.7), curves.Welsch(1.3), curves.GemanMcClure(0.6), curves.Logistic()]

@@ -1,0 +1,82 @@
+"""At least one problem of every Task class, in every regime that its constants tell apart."""
+
+from __future__ import annotations
+
+import torch
+from torch import nn
+
+from dfltheory import tasks
+from dfltheory.tasks import FiniteSupport, Gaussian, Quadratic, Regression, Supervised, TwoLayer, curves
+from dfltheory.tasks.regressions import regression
+
+
+def small_network(sizes=(7, 7, 7), batch=3, **options) -> Supervised:
+    torch.manual_seed(0)
+    g = torch.Generator().manual_seed(1)
+    clients = [(torch.randn(n, 4, generator=g).double(), torch.randint(3, (n,), generator=g)) for n in sizes]
+    module = nn.Sequential(nn.Linear(4, 5), nn.Tanh(), nn.Linear(5, 3)).double()
+    return Supervised(module, clients, batch, **options)
+
+
+def same_features() -> Regression:
+    """Least squares of which every client sees the same features: its heterogeneity is finite."""
+    g = torch.Generator().manual_seed(0)
+    a, y = torch.randn(1, 4, 2, generator=g).double(), torch.randn(3, 4, generator=g).double()
+    return Regression(a.expand(3, -1, -1), y, curves.Square(), noise=0.2)
+
+
+QUADRATICS = {
+    "quadratic": lambda: tasks.quadratic(4, 3, 1.7, 0.2, 1.0, seed=5),
+    "quadratic, beta told": lambda: tasks.quadratic(5, 3, 1.0, 0.1, 0.7, beta=1.1, seed=8),
+    "quadratic, flat": lambda: tasks.quadratic(4, 3, mu=0.0, sigma=0.0, seed=6),
+    "quadratic, diagonal": lambda: tasks.quadratic(4, 3, 1.7, 0.2, 1.0, seed=5, hessians="diagonal"),
+    "quadratic, commuting": lambda: tasks.quadratic(4, 3, 1.7, 0.2, 1.0, seed=5, hessians="commuting"),
+    "quadratic, random": lambda: tasks.quadratic(4, 3, 1.7, 0.2, 1.0, seed=5, hessians="random"),
+    "quadratic, one client": lambda: tasks.quadratic(1, 3, seed=5),
+    "quadratic, a client turned around": lambda: Quadratic(
+        [[[-3.0, 0.0], [0.0, 1.0]], [[5.0, 0.0], [0.0, 1.0]]],
+        [[1.0, 0.0], [0.0, 2.0]],
+        Gaussian([0.1, 0.7]),
+    ),
+    "quadratic, finite noise": lambda: Quadratic(
+        2.0, [[0.1, 1.0], [0.4, -1.0]], FiniteSupport.random(0.7, 5, 2)
+    ),
+}
+
+SYNTHETIC = {
+    "sinusoidal": lambda: tasks.sinusoidal(m=5, d=3, L=2.0, B=1.5, sigma=0.3, seed=1),
+    "sinusoidal far apart": lambda: tasks.sinusoidal(m=4, d=1, L=1.0, B=1.0, spread=3.0, seed=2),
+    "clipped": lambda: tasks.clipped(m=5, d=3, L=2.0, B=1.5, sigma=0.3, seed=1),
+    "clipped far apart": lambda: tasks.clipped(m=4, d=2, L=1.0, B=1.0, spread=6.0, seed=2),
+    "welsch": lambda: regression("welsch", m=4, d=3, n=6, seed=1),
+    "welsch fitting": lambda: regression("welsch", m=4, d=7, n=5, seed=1),
+    "welsch minibatches": lambda: regression("welsch", m=3, d=3, n=4, batch=2, seed=1),
+    "geman_mcclure": lambda: regression("geman_mcclure", m=4, d=3, n=6, c=0.5, seed=2),
+    "geman_mcclure penalized": lambda: regression("geman_mcclure", m=4, d=3, n=6, lam=0.4, seed=2),
+    "huber": lambda: regression("huber", m=4, d=5, n=4, c=0.7, seed=3),
+    "huber single": lambda: regression("huber", m=4, d=3, n=1, c=0.7, seed=3),
+    "square": same_features,
+    "square minibatches": lambda: regression("square", m=3, d=2, n=4, batch=2, seed=4),
+    "square penalized": lambda: regression("square", m=4, d=3, n=6, lam=0.5, seed=4),
+    "logistic": lambda: regression("logistic", m=4, d=3, n=6, seed=5),
+    "logistic penalized": lambda: regression("logistic", m=4, d=3, n=6, lam=0.5, batch=3, seed=5),
+    "two_layer": lambda: tasks.two_layer(m=3, p=2, n=4, hidden=3, seed=6),
+    "two_layer minibatches": lambda: tasks.two_layer(m=3, p=2, n=4, hidden=3, batch=2, seed=6),
+    "two_layer with far targets": lambda: TwoLayer([[[1.0]], [[0.8]]], [[-10.0], [8.0]], hidden=1, noise=0.1),
+}
+
+PERSONAL = {
+    "coupled": lambda: tasks.coupled(m=4, p=2, L_u=2.0, L_v=1.0, chi=0.6, seed=1),
+    "coupled, odd": lambda: tasks.coupled(m=5, p=1, L_u=1.0, L_v=3.0, chi=0.2, spread=2.0, seed=2),
+    "coupled, alone": lambda: tasks.coupled(m=1, p=3, seed=2),
+    "personal_quadratic": lambda: tasks.personal_quadratic(
+        m=3, d_u=3, d_v=2, L_u=2.0, L_v=0.7, chi=0.4, seed=3
+    ),
+    "personal_quadratic, uncoupled": lambda: tasks.personal_quadratic(
+        m=4, d_u=3, d_v=2, chi=0.0, delta_u=0.8, seed=4
+    ),
+}
+
+MEASURED = {"network": small_network, "digits": lambda: tasks.digits(m=3, examples=90)}
+
+PROBLEMS = {**QUADRATICS, **SYNTHETIC, **PERSONAL, **MEASURED}

@@ -1,0 +1,109 @@
+"""No task claims a number that nobody attacks: every class, every constant, both ends.
+
+An ``exact`` constant must be reached by its attack and not exceeded, a ``bound`` not exceeded, an infinite
+one must grow without end. A new Task class, or a new name among the constants, fails until it is attacked.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import math
+import pkgutil
+from dataclasses import fields
+
+import pytest
+
+from dfltheory import tasks
+from dfltheory.constants import ProblemConstants
+from dfltheory.tasks import registry
+from dfltheory.tasks.task import Task
+from tests.tasks.attack import ATTACKS, FAR
+from tests.tasks.problems import MEASURED, PROBLEMS
+
+NAMES = [f.name for f in fields(ProblemConstants) if f.name != "standing"]
+FLOORS = {"f_star", "mu"}
+CHANCE = {"sigma_l": 0.05, "sigma_u": 0.05, "sigma_v": 0.05}
+"""Additive noise is measured by draws: by how much they may stray."""
+SHORT = {"L": 1e-2, "delta_u": 2e-2, "mu": 1e-3, "f_star": 1e-3}
+"""How far below an exact constant its attack may end; 1e-3 unless told."""
+
+
+def concrete(cls: type[Task]) -> set[type[Task]]:
+    """The classes below this one that can be built, and the public ones among their bases' families."""
+    found = set() if inspect.isabstract(cls) else {cls}
+    return found.union(*(concrete(c) for c in cls.__subclasses__() if c.__module__.startswith("dfltheory.")))
+
+
+def test_every_task_class_and_every_name_is_attacked():
+    for module in pkgutil.walk_packages(tasks.__path__, "dfltheory.tasks."):
+        importlib.import_module(module.name)
+    attacked = {type(build()) for build in PROBLEMS.values()}
+    assert {c.__name__ for c in concrete(Task) - attacked} == set()
+    exported = [getattr(tasks, name) for name in tasks.__all__]
+    classes = {
+        c for c in exported if inspect.isclass(c) and issubclass(c, Task) and not inspect.isabstract(c)
+    }
+    assert classes <= attacked
+    assert set(NAMES) == set(ATTACKS)
+    for name in registry._FACTORIES:
+        built = registry.get(name)
+        assert type(built) in attacked, name
+
+
+def claims() -> list[tuple[str, str]]:
+    """(problem, constant) for all numbers claimed by proof; an estimate claims only what it measured."""
+    found = [(problem, "f_star") for problem in MEASURED]
+    for problem in PROBLEMS.keys() - MEASURED.keys():
+        found += [(problem, name) for name in PROBLEMS[problem]().constants.known()]
+    return sorted(found)
+
+
+CLAIMS = claims()
+
+
+@pytest.mark.parametrize(("problem", "name"), CLAIMS)
+def test_claimed_constant_under_attack(problem, name):
+    task = PROBLEMS[problem]()
+    claimed, standing = getattr(task.constants, name), task.constants.standing_of(name)
+    if math.isinf(claimed):
+        assert float(FAR[name](task).max()) > 1e2, "an infinite constant must grow"
+        return
+    found = ATTACKS[name](task)
+    short = SHORT.get(name, 1e-3)
+    if name in FLOORS:
+        scale = max(abs(task.constants.L or 1.0), abs(claimed))
+        assert found >= claimed - 1e-8 * scale
+        if standing == "exact":
+            assert found <= claimed + short * scale
+        return
+    chance = 0.0 if getattr(task, "batch", None) else CHANCE.get(name, 0.0)
+    assert found <= claimed * (1 + 1e-6 + chance) + 1e-9
+    if standing == "exact":
+        assert found >= claimed * (1 - short - chance) - 1e-9
+    else:
+        assert found >= 0.05 * claimed, "a bound so idle tells nothing"
+
+
+@pytest.mark.parametrize("problem", PROBLEMS)
+def test_what_is_not_claimed_is_told_apart(problem):
+    """Known, infinite or not known: never nan; a standing only for what is known."""
+    known = PROBLEMS[problem]().constants
+    assert not any(math.isnan(value) for value in known.known().values())
+    assert set(known.standing) <= set(known.known())
+    assert known.f_star is not None
+    assert math.isfinite(known.f_star)
+    for name in known.known():
+        if problem in MEASURED and name != "f_star":
+            assert known.standing_of(name) == "estimate"
+        else:
+            assert (problem, name) in CLAIMS
+
+
+def test_every_regime_is_among_the_problems():
+    """Each constant is somewhere exact, and each that can be infinite is somewhere so."""
+    known = {problem: PROBLEMS[problem]().constants for problem, _ in CLAIMS}
+    seen = {(name, known[problem].standing_of(name)) for problem, name in CLAIMS}
+    assert {name for name, standing in seen if standing == "exact"} == set(NAMES)
+    infinite = {n for p, n in CLAIMS if math.isinf(getattr(known[p], n))}
+    assert infinite == {"sigma_l", "sigma_g", "beta", "B", "delta_u"}
