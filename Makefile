@@ -9,7 +9,7 @@ DEV := .venv/.installed-dev
 export MPLBACKEND = Agg
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
-.PHONY: help validate validate-full reproduce test test-all lint check bench notebooks docs clean
+.PHONY: help validate validate-full reproduce figures test test-all lint check bench notebooks docs clean
 
 help: ## this text
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -33,6 +33,9 @@ validate-full: $(RUN) ## the same with longer horizons, more seeds and the paper
 
 reproduce: $(RUN) ## the papers' tables and figures that are known, and how to run them
 	@$(BIN)/python -m validation.reproduce --list
+
+figures: $(DEV) ## every picture of the README, the documentation and the notebooks, made again
+	@OMP_NUM_THREADS=1 $(BIN)/python -m validation.figures
 
 test: $(DEV) ## the test suite, without the slow tests
 	@$(BIN)/python -m pytest -n auto -m "not slow"

@@ -22,15 +22,16 @@ if TYPE_CHECKING:
     from dfltheory.bounds.theorem import Theorem
     from dfltheory.training.history import History
 
-# Okabe and Ito's colours, which most colour-blind readers tell apart; each variant has its own dashes too.
+# Hues that most colour-blind readers tell apart. Variants often agree: each is thinner and darker than the
+# one before, so that lines on top of each other are all seen, on a print in grey too.
 _BOUND_STYLES: dict[str, dict[str, Any]] = {
-    "printed": {"color": "#D55E00", "linestyle": "--"},
-    "appendix": {"color": "#CC79A7", "linestyle": ":"},
-    "corrected": {"color": "#009E73", "linestyle": "-."},
+    "printed": {"color": "#F6C667", "linestyle": "-", "linewidth": 4.0},
+    "appendix": {"color": "#A8417E", "linestyle": "--", "linewidth": 2.0},
+    "corrected": {"color": "#000000", "linestyle": "-.", "linewidth": 1.0},
 }
 _AGGREGATES: dict[str, tuple[str, dict[str, Any]]] = {
     "min": ("least over rounds", {"color": "#0072B2", "linestyle": "-"}),
-    "mean": ("mean over rounds", {"color": "#56B4E9", "linestyle": "-", "linewidth": 0.9}),
+    "mean": ("mean over rounds", {"color": "#0072B2", "linestyle": (0, (1.5, 0.8)), "linewidth": 0.9}),
 }
 _TRIVIAL = "known without a theorem"
 

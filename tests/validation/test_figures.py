@@ -1,0 +1,136 @@
+"""One command makes every picture that a page shows, and no others; those stored are what it makes."""
+
+import json
+import os
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from matplotlib.image import imread, imsave
+
+from validation import drawings, figures, pages
+
+ROOT = Path(__file__).parents[2]
+QUICK = ["linear_in_m"]
+SLOW = [name for name in drawings.DRAWINGS if name not in QUICK]
+
+
+def test_every_picture_that_a_page_shows_is_made_and_every_picture_made_is_shown():
+    every = [page for page in pages.markdown(ROOT) if page != ROOT / pages.GALLERY]  # which shows them all
+    shown = {image for page in every for image in pages.images(ROOT, page)}
+    made = {p.path for p in figures.catalogue().values() if not p.path.endswith(".ipynb")}
+    assert "docs/figures/quadratic.png" in made
+    assert shown == made
+    lying = {p.relative_to(ROOT).as_posix() for p in (ROOT / "docs").rglob("*") if is_picture(p)}
+    assert lying == made
+
+
+def is_picture(path):
+    return path.suffix.lower() in {".png", ".svg", ".jpg", ".jpeg", ".gif", ".webp", ".pdf"}
+
+
+def test_every_notebook_with_pictures_is_in_the_catalogue():
+    listed = {p.path for p in figures.catalogue().values()}
+    for notebook in (ROOT / "notebooks").glob("*.ipynb"):
+        draws = "image/png" in notebook.read_text()
+        assert (f"notebooks/{notebook.name}" in listed) == draws
+        # a notebook executed without its inline backend has lost its pictures, and nobody else would tell
+        assert draws == bool(re.search(r"\bplt\.|\.plot\(", sources(notebook)))
+
+
+def sources(notebook):
+    return "".join("".join(c["source"]) for c in json.loads(notebook.read_text())["cells"])
+
+
+def test_pictures_are_found_in_markdown_and_html_and_not_in_code(tmp_path):
+    page = tmp_path / "docs" / "guides" / "page.md"
+    page.parent.mkdir(parents=True)
+    page.write_text(
+        '![a](../figures/a.png) [no](b.png)\n![c](<c.svg> "title")\n<img width="3" src="../d.png">\n'
+        "![web](https://example.org/e.png)\n```\n![code](f.png)\n```\n"
+    )
+    found = list(pages.images(tmp_path, page))
+    assert found == ["docs/figures/a.png", "docs/guides/c.svg", "docs/d.png", "https://example.org/e.png"]
+
+
+def test_the_list_names_each_picture_its_pages_and_its_source(capsys):
+    assert figures.main(["--list"]) == 0
+    told = capsys.readouterr().out
+    for name, picture in figures.catalogue().items():
+        assert f"{name}\n  file    {picture.path}\n" in told
+    assert "shown   README.md, docs/figures/index.md, docs/index.md\n" in told
+    assert "nowhere" not in told
+
+
+def test_the_gallery_is_what_the_command_writes():
+    stored = (ROOT / pages.GALLERY).read_text()
+    assert stored == pages.gallery(ROOT, list(figures.catalogue().values()))
+
+
+def test_a_picture_really_is_made_twice_the_same_and_is_the_stored_one(tmp_path, capsys):
+    for folder in ("one", "two"):
+        assert figures.main(["--only", *QUICK, "--out", str(tmp_path / folder)]) == 0
+    one, two = (tmp_path / folder / "docs/figures/linear_in_m.png" for folder in ("one", "two"))
+    assert one.read_bytes() == two.read_bytes()
+    assert figures.differing(ROOT / "docs/figures/linear_in_m.png", one) < 0.001
+    assert figures.main(["--only", *QUICK, "--check"]) == 0
+    assert "as stored" in capsys.readouterr().out
+
+
+def test_a_stale_picture_fails_the_check(tmp_path, monkeypatch, capsys):
+    recorded = json.loads(drawings.TIMES.read_text())
+    recorded["seconds"]["ring"][0] *= 3
+    (tmp_path / "times.json").write_text(json.dumps(recorded))
+    monkeypatch.setattr(drawings, "TIMES", tmp_path / "times.json")
+    assert figures.main(["--only", *QUICK, "--check"]) == 1
+    assert "DIFFERS" in capsys.readouterr().out
+
+
+def test_pictures_differ_by_their_share_of_pixels(tmp_path):
+    white = np.ones((10, 10, 3))
+    dotted = white.copy()
+    dotted[0, :5] = 0
+    for name, image in (("a", white), ("b", dotted), ("c", np.ones((10, 11, 3)))):
+        imsave(tmp_path / f"{name}.png", image)
+    a, b, c = (tmp_path / f"{name}.png" for name in "abc")
+    assert figures.differing(a, a) == 0
+    assert figures.differing(a, b) == pytest.approx(0.05)
+    assert figures.differing(a, c) == 1
+
+
+def test_an_unknown_name_is_wrong_usage(capsys):
+    assert figures.main(["--only", "linear"]) == 2
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert told.err.startswith("error: no picture is called linear; there are quadratic, linear_in_m")
+
+
+def test_what_needs_real_images_says_so_and_leaves_the_notebook_alone(tmp_path, monkeypatch, capsys):
+    monkeypatch.delenv("DFLTHEORY_DATA_ROOT", raising=False)
+    name = next(n for n in figures.catalogue() if "cifar10" in n)
+    assert figures.main(["--only", name, "--out", str(tmp_path)]) == 0
+    assert "set DFLTHEORY_DATA_ROOT" in capsys.readouterr().err
+    assert not list(tmp_path.rglob("*.ipynb"))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SLOW)
+def test_the_stored_picture_is_what_comes_out(name):
+    assert figures.main(["--only", name, "--check"]) == 0
+
+
+@pytest.mark.slow
+def test_a_notebook_executed_again_keeps_its_pictures_and_all_else(tmp_path):
+    name = "1-mixing-matrices-and-their-gaps"
+    assert figures.main(["--only", name, "--out", str(tmp_path)]) == 0
+    made, stored = (root / f"notebooks/{name}.ipynb" for root in (tmp_path, ROOT))
+    assert figures.differing(stored, made) < 0.001
+    assert sources(made) == sources(stored)
+    assert os.path.getsize(made) == pytest.approx(os.path.getsize(stored), rel=0.05)
+
+
+def test_no_drawn_picture_is_empty():
+    for name in drawings.DRAWINGS:
+        image = imread(ROOT / f"docs/figures/{name}.png")[..., :3]
+        assert 0.02 < (image < 0.9).any(-1).mean() < 0.5
