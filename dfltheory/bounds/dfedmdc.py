@@ -129,6 +129,7 @@ def theorem_1() -> tuple[Theorem, ...]:
                 "drift": sigma3 / (gap * T),
             },
             definitions=stated,
+            of=("dfedmdc.theorem_1", "appendix"),
             **common,
         ),
         _theorem(
@@ -143,6 +144,7 @@ def theorem_1() -> tuple[Theorem, ...]:
                 "noise of the shared part": var / (K_u * L_u * sqrt(T)),
                 "drift": var / (K_u * L_u * gap * T),
             },
+            of=("dfedmdc.eq_19", "printed"),
             **common,
         ),
     )
@@ -174,6 +176,7 @@ def theorem_2() -> tuple[Theorem, ...]:
                 "drift": last,
             },
             definitions=(small, unused),
+            of=("dfedmdc.theorem_2", "appendix_eq35"),
             **common,
         ),
         _theorem(
@@ -188,6 +191,7 @@ def theorem_2() -> tuple[Theorem, ...]:
                 "consensus": L_vu**2 / (gap * sqrt(T)) * (rho**2 / K_u + var / L_u**2),
                 "drift": L_u / (gap * T) * (rho**2 / K_u + var / L_u**2),
             },
+            of=("dfedmdc.eq_33", "printed"),
             **common,
         ),
         _theorem(
@@ -202,6 +206,7 @@ def theorem_2() -> tuple[Theorem, ...]:
                 "drift": last,
             },
             definitions=(small, unused),
+            of=("dfedmdc.theorem_2", "appendix"),
             **common,
         ),
     )

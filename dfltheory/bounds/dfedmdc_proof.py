@@ -25,6 +25,7 @@ T, m, rho, lam, t = s.T, s.m, s.rho, s.lam, s.t
 K_u, K_v, eta_u, eta_v, L_u, L_v, L_vu = s.K_u, s.K_v, s.eta_u, s.eta_v, s.L_u, s.L_v, s.L_vu
 chi, sigma_u, sigma_v, delta_u, k0_sq = s.chi, s.sigma_u, s.sigma_v, s.delta_u, s.x0_spread
 D_u, D_v, G_u, g_u, kap, Xi = s.D_u, s.D_v, s.G_u, s.g_u, s.kap, s.Xi
+drift_u, step_u, step_v = s.drift_u, s.step_u, s.step_v
 R = sp.Rational
 VAR = sigma_u**2 + delta_u**2
 GAP = (1 - lam) ** 2
@@ -132,6 +133,33 @@ def _u_step() -> Expr:
     )
 
 
+def smoothness() -> tuple[Theorem, ...]:
+    """Eqs. (8) and (15), what smoothness gives before a lemma is used; both proofs display them."""
+    inner = LeftSide(
+        "T1_v",
+        r"\frac1m\sum_i\mathbb{E}\langle\nabla_vF_i(\bar u^t,v_i^t),v_i^{t+1}-v_i^t\rangle",
+        unit=VALUE,
+    )
+    return (
+        _entry(
+            "equation",
+            "eq_8",
+            U_STEP,
+            -eta_u * K_u / 2 * D_u + eta_u * L_u**2 / 2 * drift_u + L_u / 2 * step_u,
+            "(8) and (22), last line: T_1 and T_2 written out",
+            "Descent in u by smoothness",
+        ),
+        _entry(
+            "equation",
+            "eq_15",
+            inner,
+            -eta_v * K_v * D_v + L_vu**2 / 2 * Xi + step_v / 2,
+            "(15) and (29)",
+            "Inner product of the descent in v",
+        ),
+    )
+
+
 def displays_mdc() -> tuple[Theorem, ...]:
     """Eqs. (9) to (19), the proof for DFedMDC."""
     first = LeftSide("T1_u", r"\mathcal{T}_{1,u}", unit=VALUE)
@@ -173,7 +201,7 @@ def displays_mdc() -> tuple[Theorem, ...]:
 
 
 def displays_smdc() -> tuple[Theorem, ...]:
-    """Eqs. (23) to (33), the proof for DFedSMDC."""
+    """Eqs. (23) to (36), the proof for DFedSMDC."""
     first = LeftSide("T1_u", r"\mathcal{T}_{1,u}", unit=VALUE)
     second = LeftSide("T2_u", r"\mathcal{T}_{2,u}", unit=VALUE)
     coupling = LeftSide(
@@ -221,7 +249,20 @@ def displays_smdc() -> tuple[Theorem, ...]:
         _entry("equation", "eq_27", U_STEP, step, "(27)", "Descent in u"),
         _entry("equation", "eq_31", coupling, coupled, "(31)", "Coupling of the blocks"),
         _entry("equation", "eq_32", V_STEP, _v_step(coupled), "(32)", "Descent in v"),
+        _entry(
+            "equation", "eq_33_u", U_STEP, last, "(33), first two lines, what stands for (27)", "Descent in u"
+        ),
         _entry("equation", "eq_33", ROUND, last + _v_step(coupled), "(33)", "Descent of one round"),
+        _entry(
+            "equation",
+            "eq_36",
+            LeftSide("definition", r"\sigma^2", unit=LENGTH_SQ),
+            1 / (K_u * T) + VAR / L_u**2,
+            "(36)",
+            "Noise and SAM bias under the schedule of rho",
+            order=True,
+            schedule={"rho": s.rho0 / sp.sqrt(T)},
+        ),
     )
 
 
@@ -261,7 +302,7 @@ def steps_corrected() -> tuple[Theorem, ...]:
 
 def statements() -> tuple[Theorem, ...]:
     """Everything of appendix C that the registry holds."""
-    return (*lemmas(), *displays_mdc(), *displays_smdc(), *steps_corrected())
+    return (*lemmas(), *smoothness(), *displays_mdc(), *displays_smdc(), *steps_corrected())
 
 
 __all__ = ["statements"]

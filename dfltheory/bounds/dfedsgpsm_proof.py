@@ -17,7 +17,7 @@ from dfltheory.bounds.dfedsgpsm import (
     G,
 )  # fmt: skip
 from dfltheory.bounds.momentum import AT, at
-from dfltheory.bounds.symbols import GRADIENT_SQ, LENGTH_SQ, VALUE
+from dfltheory.bounds.symbols import GRADIENT_SQ, LENGTH, LENGTH_SQ, VALUE
 from dfltheory.bounds.theorem import LeftSide, Theorem
 from dfltheory.bounds.units import ONE, Expr
 
@@ -34,7 +34,13 @@ CONSENSUS = LeftSide("consensus", r"\frac1n\sum_i\mathbb{E}\|z_i^t-\bar x^t\|^2"
 
 
 def _entry(
-    kind: str, name: str, lhs: LeftSide, bound: Expr, source: str, title: str, **fields: object
+    kind: str,
+    name: str,
+    lhs: LeftSide,
+    bound: Expr | dict[str, Expr],
+    source: str,
+    title: str,
+    **fields: object,
 ) -> Theorem:
     return Theorem(
         key=f"dfedsgpsm.{name}",
@@ -42,7 +48,7 @@ def _entry(
         title=title,
         source=f"{PAPER}, {source}",
         lhs=lhs,
-        parts={"bound": bound},
+        parts=bound if isinstance(bound, dict) else {"bound": bound},
         **{"variant": "printed", **fields},  # type: ignore[arg-type]
     )
 
@@ -130,7 +136,8 @@ def lemmas() -> tuple[Theorem, ...]:
 
 
 def displays() -> tuple[Theorem, ...]:
-    """C_1, C_2, alpha-tilde, q of Remark 1, the recursion of Lemma 3, R1 and the one-round inequality."""
+    """C_1, C_2, alpha-tilde, (6), the recursion of Lemma 3, R1 and the one-round inequality."""
+    root = LeftSide("consensus_root", r"\|z_i^t-\bar x^t\|", unit=LENGTH)
     parts = LeftSide("definition", "C_1", unit=GRADIENT_SQ)
     rate = LeftSide("definition", "C_2", unit=GRADIENT_SQ)
     weights = LeftSide("definition", r"\tilde\alpha", unit=ONE)
@@ -151,6 +158,17 @@ def displays() -> tuple[Theorem, ...]:
         _entry("definition", "definition_C2", rate, second, "Corollary 1", "Moments of a round, scheduled"),
         _entry(
             "definition", "definition_alpha_tilde", weights, AT.expr, "Lemma 4", "Sum of the momentum weights"
+        ),
+        _entry(
+            "equation",
+            "eq_6",
+            root,
+            {
+                "initialization": C * q**t * sp.sqrt(x0_sq),
+                "consensus": C * s.push * (1 - q ** (t + 1)) / (1 - q),
+            },
+            "(6); the norms of the rounds' updates stand as their largest",
+            "Consensus before squaring",
         ),
         _entry(
             "equation",

@@ -183,6 +183,15 @@ def _series(over: sp.Poly, under: sp.Poly, order: int) -> Expr:
     return sp.Add(*(c * _T ** sp.Rational(shift - n, 2) for n, c in enumerate(quotient)))
 
 
+def slowest_in_t(expr: Expr, order: int = 8) -> Expr:
+    """The part of ``expr`` with the largest power of T, for large T."""
+    by_power: dict[Expr, Expr] = {}
+    for term in sp.Add.make_args(expand_in_t(expr, order)):
+        power = term.as_powers_dict()[_T]
+        by_power[power] = by_power.get(power, sp.S.Zero) + term
+    return sp.factor(by_power[max(by_power)])
+
+
 def scheduled(theorem: Theorem, expr: Expr, schedule: Mapping[str, Expr] | None = None) -> Expr:
     """``expr`` (glossary symbols) with the step sizes of the schedule put in."""
     chosen = theorem.schedule if schedule is None else schedule
@@ -287,4 +296,5 @@ __all__ = [
     "monomials",
     "scheduled",
     "scheduled_region",
+    "slowest_in_t",
 ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import sympy as sp
@@ -53,13 +53,15 @@ class Times:
 
 @dataclass(frozen=True)
 class Replace:
-    """Put the cited bound in the place of a quantity; right only where its coefficient is not negative."""
+    """Put ``times`` the cited bound in the place of a quantity; right only where its coefficient is not
+    negative."""
 
     name: str
     source: Cited
+    times: Expr = 1
 
     def apply(self, expr: Expr) -> Expr:
-        return expr.xreplace({GLOSSARY[self.name].symbol: cited(self.source)})
+        return expr.xreplace({GLOSSARY[self.name].symbol: self.times * cited(self.source)})
 
     def needs(self, expr: Expr) -> list[tuple[str, Expr]]:
         return [(f"replaces {self.name} by a bound of it", sp.diff(expr, GLOSSARY[self.name].symbol))]
@@ -85,28 +87,47 @@ class Solve:
 
 
 @dataclass(frozen=True)
+class Squared:
+    """Square a bound of a root: (a_1 + ... + a_n)^2 <= n (a_1^2 + ... + a_n^2); no term may be negative."""
+
+    def apply(self, expr: Expr) -> Expr:
+        terms = sp.Add.make_args(expr)
+        return len(terms) * sp.Add(*(term**2 for term in terms))
+
+    def needs(self, expr: Expr) -> list[tuple[str, Expr]]:
+        return [(f"squares {term}", term) for term in sp.Add.make_args(expr)]
+
+
+def _as_it_is(slope: Expr) -> Expr:
+    return slope
+
+
+@dataclass(frozen=True)
 class Telescope:
-    """Sum a descent ``f^{t+1} - f^t <= -c G + r`` over T rounds and divide by c T; powers q^(2t) sum to
-    at most
-    1/(1 - q^2)."""
+    """Sum a descent ``f^{t+1} - f^t <= -sum_j c_j G_j + r`` over T rounds and divide by T c_j: then
+    ``sum_j w_j G_j <= sum_j (w_j/c_j) (f0_gap/T + mean of r)``; powers q^(2t) sum to at most 1/(1 - q^2).
 
-    name: str
+    ``weights`` maps the names of the G_j to w_j; ``settled`` is what stands for c_j.
+    """
 
-    def _slope(self, expr: Expr) -> Expr:
-        return -sp.diff(expr, GLOSSARY[self.name].symbol)
+    weights: Mapping[str, Expr]
+    settled: Callable[[Expr], Expr] = _as_it_is
+
+    def _slopes(self, expr: Expr) -> dict[str, Expr]:
+        return {name: self.settled(-sp.diff(expr, GLOSSARY[name].symbol)) for name in self.weights}
 
     def apply(self, expr: Expr) -> Expr:
         T, q, t = (GLOSSARY[n].symbol for n in ("T", "q", "t"))
-        slope = self._slope(expr)
-        rest = expr.xreplace({GLOSSARY[self.name].symbol: sp.S.Zero})
+        rest = expr.xreplace({GLOSSARY[name].symbol: sp.S.Zero for name in self.weights})
         mean = rest.xreplace({q ** (2 * t): 1 / (T * (1 - q**2))})
-        return (GLOSSARY["f0_gap"].symbol / T + mean) / slope
+        share = sp.Add(*(self.weights[name] / slope for name, slope in self._slopes(expr).items()))
+        return (GLOSSARY["f0_gap"].symbol / T + mean) * share
 
     def needs(self, expr: Expr) -> list[tuple[str, Expr]]:
-        return [(f"divides by {self.name}'s coefficient", self._slope(expr))]
+        return [(f"divides by {name}'s coefficient", slope) for name, slope in self._slopes(expr).items()]
 
 
-Operation = Plus | Times | Replace | Solve | Telescope
+Operation = Plus | Times | Replace | Solve | Squared | Telescope
 
 
 @dataclass(frozen=True)
@@ -173,6 +194,7 @@ __all__ = [
     "Replace",
     "Scalar",
     "Solve",
+    "Squared",
     "Step",
     "Telescope",
     "Times",

@@ -154,6 +154,10 @@ _ENTRIES = (
     _least_zero("G_u", "G_u", GRADIENT_SQ, "(1/m) sum_i E||grad_u F(u_i^t, V^{t+1})||^2"),
     _least_zero("g_u", r"\tilde g", GRADIENT, "root of E||grad_u F(ubar^t, V^{t+1})||^2"),
     _least_zero("kap", r"\kappa_t", LENGTH, "root of (1/m) sum_i E||u_i^t - ubar^t||^2"),
+    _least_zero("drift_u", "D_u^t", LENGTH_SQ, "(1/m) sum_i sum_k E||u_i^{t,k} - ubar^t||^2, k = 0..K_u-1"),
+    _least_zero("step_u", "S_u^t", LENGTH_SQ, "E||ubar^{t+1} - ubar^t||^2"),
+    _least_zero("step_v", "S_v^t", unit(v=2), "(1/m) sum_i E||v_i^{t+1} - v_i^t||^2"),
+    _least_zero("push", "h", LENGTH, "largest norm of what a client's local steps of one round move it by"),
     _positive("young", "a", ONE, "parameter of Young's inequality"),
 )
 

@@ -97,7 +97,8 @@ class Theorem:
     conditions, assumptions : what it demands, as inequalities and in words
     schedule : the choice of step sizes of its corollary, by glossary name
     order : stated as O(.) only, so that ``evaluate`` gives the expression without its constant
-    of : for a corollary or rate, key and variant of the statement that it is drawn from
+    of : key and variant of the statement that this one is drawn from, for a corollary, a rate, and a theorem
+        that is stated in O(.)
     """
 
     key: str

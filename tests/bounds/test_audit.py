@@ -25,7 +25,18 @@ from dfltheory.bounds.checks.limits import check_limits
 from dfltheory.bounds.checks.monotone import check_monotone
 from dfltheory.bounds.checks.run import CHECKS, audit_statement
 from dfltheory.bounds.checks.units import check_units
-from dfltheory.bounds.steps import Matrices, Plus, Replace, Scalar, Solve, Step, Telescope, Times
+from dfltheory.bounds.rates import slowest_in_t
+from dfltheory.bounds.steps import (
+    Matrices,
+    Plus,
+    Replace,
+    Scalar,
+    Solve,
+    Squared,
+    Step,
+    Telescope,
+    Times,
+)  # fmt: skip
 from dfltheory.bounds.theorem import Condition, Definition
 from dfltheory.errors import UnknownNameError
 
@@ -205,7 +216,7 @@ def test_operations():
     G, Gx, T, f0 = s.G_bar, s.G_x, s.T, s.f0_gap
     assert Solve("G_x").apply(s.L**2 * Gx * s.eta**2 + G) == G / (1 - s.L**2 * s.eta**2)
     assert Replace("G_x", 2 * G).apply(3 * Gx + 1) == 6 * G + 1
-    mean = Telescope("G_bar").apply(-s.eta * G / 2 + s.q ** (2 * s.t) * s.x0_sq)
+    mean = Telescope({"G_bar": sp.S.One}).apply(-s.eta * G / 2 + s.q ** (2 * s.t) * s.x0_sq)
     assert sp.simplify(mean - (f0 / T + s.x0_sq / (T * (1 - s.q**2))) * 2 / s.eta) == 0
     assert Replace("G_x", G).needs(-3 * Gx)[0][1] == -3
 
@@ -214,6 +225,40 @@ def test_an_operation_that_is_not_allowed_is_an_error():
     step = Step("dfedsam.eq_24", "solved", "dfedsam.eq_23", (Solve("G_x"),), "dfedsam.theorem_4_5")
     (finding,) = check_step(step)
     assert "needs a condition that is not stated" in finding.message
+
+
+ORDERS = Step(
+    "dfedmdc.theorem_1:appendix",
+    "(19) summed",
+    "dfedmdc.eq_19",
+    (Telescope({"D_u": 1 / s.L_u, "D_v": 1 / s.L_v}),),
+)
+
+
+def test_a_step_to_an_order_of_magnitude():
+    assert list(check_step(ORDERS)) == []
+    more = replace(ORDERS, operations=(Plus(s.eta_u * s.K_u * s.delta_u**2), *ORDERS.operations))
+    (finding,) = check_step(more)
+    assert (finding.check, finding.severity, finding.mend) == ("derivation", "error", "add delta_u^2 / (L_u)")
+    assert finding.message.startswith("dfedmdc.eq_19 (printed) gives the term")
+    less = replace(ORDERS, operations=(Plus(s.eta_u * s.K_u * s.D_u), *ORDERS.operations))
+    assert any("divides by D_u's coefficient" in f.message for f in errors(check_step(less)))
+
+
+def test_operations_on_two_blocks_and_on_roots():
+    descent = -2 * s.D_u - 3 * s.D_v + s.sigma_u**2
+    mean = Telescope({"D_u": s.L_u, "D_v": s.L_v}).apply(descent)
+    assert sp.expand(mean - (s.f0_gap / s.T + s.sigma_u**2) * (s.L_u / 2 + s.L_v / 3)) == 0
+    assert Telescope({"D_u": s.L_u, "D_v": s.L_v}).needs(descent)[1][1] == 3
+    assert sp.expand(Squared().apply(s.L + 2 * s.m) - 2 * s.L**2 - 8 * s.m**2) == 0
+    assert [demand for _, demand in Squared().needs(s.L - s.m)] in ([s.L, -s.m], [-s.m, s.L])
+    assert Replace("G_x", s.G_bar, 3).apply(2 * s.G_x) == 6 * s.G_bar
+
+
+def test_the_slowest_part_for_large_T():
+    root = sp.sqrt(s.T)
+    assert slowest_in_t(s.K / (2 * s.L * root) - s.K / (s.L * root) + s.lam / s.T) == -s.K / (2 * s.L * root)
+    assert slowest_in_t(1 / (1 + s.L / root)) == 1
 
 
 # -- corollaries ---------------------------------------------------------------------------------------

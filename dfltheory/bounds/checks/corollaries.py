@@ -28,11 +28,13 @@ def check_corollary(theorem: Theorem) -> Iterator[Finding]:
         yield from schedule_against_conditions(theorem)
 
 
-def compare_rate(claim: Theorem, base: Theorem) -> Iterator[Finding]:
-    """``claim`` against the leading monomials of ``base`` under the claim's schedule."""
+def compare_rate(claim: Theorem, base: Theorem, order: int | None = None) -> Iterator[Finding]:
+    """``claim`` against the leading monomials of ``base`` under the claim's schedule, down to
+    T^(-order/2)."""
+    order = (3 if claim.order else 2) if order is None else order
     shared = {d.symbol for d in claim.definitions} & {d.symbol for d in base.definitions}
-    derived = leading(base, 3 if claim.order else 2, claim.schedule, shared)
-    claimed = leading(claim, 3, claim.schedule, shared)
+    derived = leading(base, order, claim.schedule, shared)
+    claimed = leading(claim, max(order, 3), claim.schedule, shared)
     region = scheduled_region(base, claim.schedule)
     stated = {n for mono in claimed for n, _ in mono.exponents}
     hidden = [n for n in HIDDEN if n not in stated]

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 import sympy as sp
 
 from dfltheory.bounds import derivations, registry
+from dfltheory.bounds.checks.corollaries import compare_rate
 from dfltheory.bounds.checks.finding import Finding, found, numbers
-from dfltheory.bounds.regions import Points, admissible, at, conditions_of, values_of
-from dfltheory.bounds.steps import Step
+from dfltheory.bounds.rates import leading, scheduled, slowest_in_t
+from dfltheory.bounds.regions import Points, admissible, at, conditions_of, draw, values_of
+from dfltheory.bounds.steps import Operation, Step, Telescope
 from dfltheory.bounds.theorem import Condition, Theorem
 from dfltheory.bounds.units import Expr
 
 _TOLERANCE = 1e-9
 _POINTS = 1500
+_FAR = 1e40
 
 
 def check_steps(theorem: Theorem, steps: Sequence[Step] | None = None) -> Iterator[Finding]:
@@ -32,6 +36,9 @@ def check_step(step: Step) -> Iterator[Finding]:
     """One step: its operations must be allowed and give at most what is claimed, at random admissible
     points."""
     theorem = step.theorem
+    if theorem.order:
+        yield from _check_order(step)
+        return
     derived, demands = step.derived()
     claimed = theorem.bound
     conditions: tuple[Condition, ...] = conditions_of(theorem)
@@ -58,6 +65,42 @@ def check_step(step: Step) -> Iterator[Finding]:
             )
         lawful &= ~bad
     yield from _compare(step, theorem, derived, claimed, points, lawful)
+
+
+def _check_order(step: Step) -> Iterator[Finding]:
+    """A step to a statement in O(.), for large T under its schedule: its operations must be allowed there,
+    and every monomial that they give, no smaller in T than the claim, must be covered by the claim."""
+    theorem = step.theorem
+    far = replace(step, operations=tuple(_for_large(op, theorem) for op in step.operations))
+    derived, demands = far.derived()
+    for what, quantity in demands:
+        needed = scheduled(theorem, quantity)
+        names = {s.name for s in needed.free_symbols}
+        points = {**draw(names, _POINTS, np.random.default_rng(0)), "T": np.full(_POINTS, _FAR)}
+        (value,) = values_of([needed], points)
+        if (value < 0).any():
+            i = int(np.argmax(value < 0))
+            yield found(
+                "derivation",
+                "error",
+                theorem,
+                step.says,
+                f"the step {what}, which under the schedule is {value[i]:.3g} at "
+                f"{numbers(_of(needed, points, i))}",
+                point=at(points, i),
+            )
+    key, _, variant = (step.start if isinstance(step.start, str) else step.claim).partition(":")
+    base = replace(theorem, key=key, variant=variant or "printed", parts={"derived": derived}, definitions=())
+    slowest = max(-2 * mono["T"] for mono in leading(theorem, 6))
+    for finding in compare_rate(theorem, base, int(slowest)):
+        yield replace(finding, check="derivation", place=step.says)
+
+
+def _for_large(operation: Operation, theorem: Theorem) -> Operation:
+    """A descent is divided by what its coefficients are for large T: half of it is left from some T on."""
+    if isinstance(operation, Telescope):
+        return replace(operation, settled=lambda slope: slowest_in_t(scheduled(theorem, slope)))
+    return operation
 
 
 def _of(expr: Expr, points: Points, index: int) -> dict[str, float]:

@@ -184,6 +184,10 @@ def eq_33(**v):
     return total + v_step(**v) + coupling_sam(**v)
 
 
+def eq_33_u(**v):
+    return eq_33(**v, sigma_v=0.0, D_v=0.0, L_vu=0.0, eta_v=0.0, K_v=1, L_v=1.0)
+
+
 def mean_spread(**v):
     first = 8 * v["x0_spread"] / (3 * v["T"] * (1 - v["lam"]))
     return first + 18 * (v["lam"] * v["eta_u"] * v["K_u"]) ** 2 / gap(**v) * (v["G_u"] + size(**v) ** 2)
@@ -244,6 +248,14 @@ ONE = {
     ("eq_31", "printed"): coupling_sam,
     ("eq_32", "printed"): lambda **v: v_step(**v) + coupling_sam(**v),
     ("eq_33", "printed"): eq_33,
+    ("eq_33_u", "printed"): eq_33_u,
+    ("eq_8", "printed"): lambda eta_u, K_u, L_u, D_u, drift_u, step_u: (
+        -eta_u * K_u * D_u / 2 + eta_u * L_u**2 * drift_u / 2 + L_u * step_u / 2
+    ),
+    ("eq_15", "printed"): lambda eta_v, K_v, L_vu, D_v, Xi, step_v: (
+        -eta_v * K_v * D_v + L_vu**2 * Xi / 2 + step_v / 2
+    ),
+    ("eq_36", "printed"): lambda K_u, L_u, T, **v: 1 / (K_u * T) + var(**v) / L_u**2,
 }
 M = {"corrected": m_equal, "corrected_weighted": m_weighted, "corrected_same_round": m_same_round}
 TERMS = {
@@ -294,6 +306,7 @@ def sqrt_t(K_u, K_v, L_u, L_v, T, rho0=0.0, **_):
 
 
 SCHEDULES = {name: sqrt_t for name in TERMS if ".theorem_" in name[0]}
+SCHEDULES["dfedmdc.eq_36", "printed"] = lambda T, rho0, **_: {"rho": rho0 / sqrt(T)}
 
 
 def sigma_4(K_u, L_u, L_v, rho, sigma_v, **v):

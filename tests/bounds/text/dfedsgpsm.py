@@ -207,6 +207,10 @@ TERMS = {
         "sharpness": 1 / T,
         "drift": 1 / (T * T * K * delta),
     },
+    ("dfedsgpsm.eq_6", "printed"): lambda C, q, t, x0_sq, push: {
+        "initialization": C * q**t * sqrt(x0_sq),
+        "consensus": C * sum(q ** (t - j) * push for j in range(t + 1)),
+    },
     **{(f"dfedsgpsm.{name}", variant): one(f) for (name, variant), f in ONE.items()},
 }
 
