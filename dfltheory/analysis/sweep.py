@@ -9,7 +9,6 @@ so that an interrupted sweep ends with the numbers of an uninterrupted one.
 from __future__ import annotations
 
 import contextlib
-import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,11 +26,9 @@ from dfltheory.analysis.results import (
     read_record,
     write_tables,
 )
-from dfltheory.analysis.sweep_cell import Found, run_cell
-from dfltheory.errors import DFLTheoryError, InputError
+from dfltheory.analysis.sweep_workers import ClusterError, Job, found_by
+from dfltheory.errors import InputError
 from dfltheory.files import replacing, write_json
-
-Job = tuple[str, Experiment]
 
 
 @dataclass(frozen=True)
@@ -47,10 +44,6 @@ class Sweep:
     def count(self, status: str) -> int:
         """How many cells are ``done``, ``failed`` or ``missing``."""
         return sum(cell.status == status for cell in self.results.cells)
-
-
-class ClusterError(DFLTheoryError):
-    """A cluster or a worker process cannot be used."""
 
 
 def sweep(
@@ -78,7 +71,9 @@ def sweep(
     InputError
         jobs < 1, two cells of the same configuration, or another sweep is writing into ``out``.
     ClusterError
-        No scheduler answers, ``distributed`` is not installed, or a worker process died.
+        No scheduler answers, it went away, or ``distributed`` is not installed. Finished cells are kept.
+
+    A cell whose worker process dies is tried again, and kept as failed where it dies again.
     """
     if jobs is not None and jobs < 1:
         raise InputError(f"jobs = {jobs} must be an integer >= 1")
@@ -89,8 +84,11 @@ def sweep(
         _remove_leftovers(folder)
         write_json(folder / MANIFEST, _manifest(plan, work))
         waiting = [job for job in work if _to_do(read_record(folder, job[0]), retry_failed)]
-        with _bar(len(work), len(work) - len(waiting), progress) as advance:
-            for key, record, history in _found(waiting, jobs, cluster):
+        with (
+            _bar(len(work), len(work) - len(waiting), progress) as advance,
+            contextlib.closing(found_by(waiting, jobs, cluster)) as found,
+        ):
+            for key, record, history in found:
                 _store(folder, key, record, history)
                 advance(record)
         results = load_results(folder)
@@ -131,60 +129,6 @@ def _store(folder: Path, key: str, record: dict[str, Any], history: bytes | None
         with replacing(path.with_suffix(".safetensors")) as temporary:
             temporary.write_bytes(history)
     write_json(path.with_suffix(".json"), record)
-
-
-# -- where cells run ---------------------------------------------------------------------------------
-
-
-def _found(work: Sequence[Job], jobs: int | None, cluster: str | None) -> Iterator[Found]:
-    if not work:
-        return iter(())
-    if cluster is not None:
-        return _on_cluster(work, cluster)
-    processes = min(jobs or os.cpu_count() or 1, len(work))
-    return _on_processes(work, processes) if processes > 1 else (run_cell(*job) for job in work)
-
-
-def _on_processes(work: Sequence[Job], processes: int) -> Iterator[Found]:
-    import joblib
-    from joblib.externals.loky.process_executor import TerminatedWorkerError
-
-    with joblib.parallel_config(backend="loky", inner_max_num_threads=1):
-        pool = joblib.Parallel(n_jobs=processes, return_as="generator_unordered")
-        found: Any = pool(joblib.delayed(run_cell)(*job) for job in work)
-        try:
-            yield from found
-        except TerminatedWorkerError as died:
-            raise ClusterError(
-                "a worker process died (out of memory?): finished cells are kept; run again with fewer --jobs"
-            ) from died
-
-
-def _on_cluster(work: Sequence[Job], address: str) -> Iterator[Found]:
-    try:
-        from distributed import Client, as_completed
-    except ImportError:
-        raise ClusterError("--cluster needs dask.distributed: pip install 'dfltheory[cluster]'") from None
-    try:
-        client = Client(address, timeout=10, set_as_default=False)
-    except (OSError, ValueError) as error:
-        raise ClusterError(
-            f"no dask scheduler at {address} ({type(error).__name__}): start one with `dask scheduler`"
-        ) from None
-    with client:
-        # pure=False: a cell that is retried must not be answered from the scheduler's memory
-        futures = {client.submit(run_cell, key, cell, pure=False): (key, cell) for key, cell in work}
-        for future in as_completed(list(futures), loop=client.loop):
-            error = future.exception()
-            yield future.result() if error is None else _lost(*futures[future], error)
-            future.release()
-
-
-def _lost(key: str, cell: Experiment, error: Any) -> Found:
-    """A cell whose worker died, or could not even start: kept as failed, so that the others go on."""
-    told = {"type": type(error).__name__, "message": " ".join(str(error).split()), "traceback": ""}
-    record = {"key": key, "settings": dict(cell.settings), "configuration": cell.document()}
-    return key, record | {"status": "failed", "error": told}, None
 
 
 # -- the folder, the bar -----------------------------------------------------------------------------

@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from dfltheory.analysis import sweep as sweeps
-from dfltheory.analysis import sweep_cell
+from dfltheory.analysis import sweep_cell, sweep_workers
 from dfltheory.analysis.config import load_plan, read_plan
 from dfltheory.analysis.results import CELLS, MANIFEST, load_results
 from dfltheory.analysis.sweep import ClusterError, sweep
@@ -160,6 +160,128 @@ def test_processes_give_the_same_numbers(plan, tmp_path, whole):
     assert_same(sweep(plan, tmp_path / "out", jobs=2).results, whole)
 
 
+# -- workers that die --------------------------------------------------------------------------------------
+
+
+def killing(log, deadly, times):
+    """``run_cell``, but its process is killed at the first ``times`` cells with Q = 2 on ``deadly``.
+
+    A closure: workers get it by value. ``log`` gathers a file for each start.
+    """
+
+    def run_cell(key, cell):
+        import os
+        import signal
+        import uuid
+
+        from dfltheory.analysis.sweep_cell import run_cell
+
+        (log / f"{key}-{uuid.uuid4().hex}").touch()
+        chosen = dict(cell.settings) == {"topology.name": deadly, "algorithm.Q": 2}
+        if chosen and len(list(log.glob(f"{key}-*"))) <= times:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return run_cell(key, cell)
+
+    return run_cell
+
+
+@pytest.fixture
+def stored(monkeypatch):
+    """The keys of the cells that were written, in order."""
+    keys, store = [], sweeps._store
+
+    def spying(folder, key, record, history):
+        keys.append(key)
+        store(folder, key, record, history)
+
+    monkeypatch.setattr(sweeps, "_store", spying)
+    return keys
+
+
+def assert_all_but_one_as_in(whole, found, error, words):
+    failed = [c for c in found.cells if c.status == "failed"]
+    assert [dict(c.settings) for c in failed] == [{"topology.name": "ring", "algorithm.Q": 2}]
+    assert failed[0].error.startswith(f"{error}: ")
+    assert words in failed[0].error
+    assert found.frame.query("status == 'failed'")["error"].tolist() == [failed[0].error]
+    for one, other in zip(found.cells, whole.cells, strict=True):
+        if one not in failed:
+            assert {**one.record, "seconds": 0} == {**other.record, "seconds": 0}
+
+
+@pytest.mark.slow
+def test_a_cell_that_kills_its_worker_is_kept_as_failed_and_the_others_go_on(
+    plan, tmp_path, whole, stored, monkeypatch
+):
+    out, log = tmp_path / "out", tmp_path / "log"
+    log.mkdir()
+    monkeypatch.setattr(sweep_workers, "run_cell", killing(log, "ring", times=99))
+    done = sweep(plan, out, jobs=2)
+    assert (done.ran, done.count("done"), done.count("failed")) == (4, 3, 1), [
+        c.error for c in done.results.cells
+    ]
+    assert_all_but_one_as_in(whole, done.results, "WorkerDiedError", "SIGKILL")
+    assert sorted(stored) == sorted(c.key for c in whole.cells)  # each cell is written once
+    # two attempts for what ran when the worker died, one for the rest
+    assert 5 <= len(list(log.iterdir())) <= 6
+    before = stamps(out)
+    monkeypatch.undo()
+    again = sweep(plan, out, jobs=2)
+    assert (again.ran, again.kept) == (0, 4)
+    assert stamps(out) == before
+    last = sweep(plan, out, jobs=1, retry_failed=True)
+    assert last.ran == 1
+    assert_same(last.results, whole)
+
+
+def test_a_cell_whose_worker_was_killed_once_runs_again(plan, tmp_path, whole, stored, monkeypatch):
+    log = tmp_path / "log"
+    log.mkdir()
+    monkeypatch.setattr(sweep_workers, "run_cell", killing(log, "complete", times=1))
+    done = sweep(plan, tmp_path / "out", jobs=2)
+    assert done.ran == 4
+    assert_same(done.results, whole)
+    assert sorted(stored) == sorted(c.key for c in whole.cells)
+
+
+def test_an_interrupted_sweep_leaves_no_worker_behind(plan, tmp_path, monkeypatch):
+    log = tmp_path / "log"
+    log.mkdir()
+
+    def endless(key, cell):
+        import os
+        import time
+
+        from dfltheory.analysis.sweep_cell import run_cell
+
+        (log / str(os.getpid())).touch()
+        while cell.topology.name == "complete" or len(list(log.iterdir())) < 2:
+            time.sleep(0.01)
+        return run_cell(key, cell)
+
+    def crash(*_):
+        raise Crash
+
+    monkeypatch.setattr(sweep_workers, "run_cell", endless)
+    monkeypatch.setattr(sweeps, "_store", crash)
+    with pytest.raises(Crash):
+        sweep(plan, tmp_path / "out", jobs=2)
+    pids = [int(path.name) for path in log.iterdir()]
+    assert len(pids) == 2
+    until = time.monotonic() + 60
+    while any(map(alive, pids)) and time.monotonic() < until:
+        time.sleep(0.01)
+    assert not any(map(alive, pids))
+
+
+def alive(pid):
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
 def test_threads_of_the_caller_do_not_count(plan):
     key, cell = "k", plan.cells[0]
     before = torch.get_num_threads()
@@ -212,7 +334,7 @@ def test_failed_cells_run_again_on_demand_only(tmp_path, monkeypatch):
         ran.append(cell.topology.name)
         return real(key, cell)
 
-    monkeypatch.setattr(sweeps, "run_cell", spying)
+    monkeypatch.setattr(sweep_workers, "run_cell", spying)
     assert sweep(with_failure(), out, jobs=1, retry_failed=True).ran == 1
     assert ran == ["hypercube"]
 
@@ -323,3 +445,62 @@ def test_an_address_without_a_scheduler(plan, tmp_path):
     pytest.importorskip("distributed")
     with pytest.raises(ClusterError, match=r"no dask scheduler at tcp://127\.0\.0\.1:9"):
         sweep(plan, tmp_path, cluster="tcp://127.0.0.1:9")
+
+
+def cluster_of(distributed, **options):
+    return distributed.LocalCluster(
+        n_workers=2,
+        threads_per_worker=1,
+        processes=True,
+        dashboard_address=None,
+        host="127.0.0.1",
+        silence_logs=50,
+        **options,
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.distributed
+@pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.parametrize(("deadly", "times"), [("ring", 99), ("complete", 1)])
+def test_a_worker_of_a_cluster_that_is_killed_costs_its_own_cell_at_most(
+    plan, tmp_path, whole, stored, monkeypatch, deadly, times
+):
+    distributed, dask = map(pytest.importorskip, ("distributed", "dask"))
+    log = tmp_path / "log"
+    log.mkdir()
+    monkeypatch.setattr(sweep_workers, "run_cell", killing(log, deadly, times))
+    with (
+        dask.config.set({"distributed.scheduler.allowed-failures": 1}),
+        cluster_of(distributed) as one,
+    ):
+        done = sweep(plan, tmp_path / "out", cluster=one.scheduler_address)
+    assert sorted(stored) == sorted(c.key for c in whole.cells)
+    if times == 1:
+        assert_same(done.results, whole)
+    else:
+        assert_all_but_one_as_in(whole, done.results, "KilledWorker", "died")
+
+
+@pytest.mark.slow
+@pytest.mark.distributed
+@pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
+def test_a_scheduler_that_goes_away_fails_no_cell(plan, tmp_path, whole, monkeypatch):
+    distributed = pytest.importorskip("distributed")
+    out, one = tmp_path / "out", cluster_of(distributed)
+    store = sweeps._store
+
+    def closing(folder, key, record, history):
+        store(folder, key, record, history)
+        one.close()
+
+    monkeypatch.setattr(sweeps, "_store", closing)
+    with pytest.raises(ClusterError, match="went away"):
+        sweep(plan, out, cluster=one.scheduler_address)
+    monkeypatch.undo()
+    finished = stamps(out)
+    assert 1 <= len(finished) <= 4
+    rest = sweep(plan, out, jobs=1)
+    assert rest.kept == len(finished)
+    assert {name: stamps(out)[name] for name in finished} == finished
+    assert_same(rest.results, whole)

@@ -1,0 +1,159 @@
+"""Where the cells of a sweep run: here, in local processes (joblib's loky), or on a dask cluster.
+
+Processes die: a system short of memory kills them, a machine of a cluster goes away. A cell that takes its
+worker down with it is kept as failed, with what is known of its end, and costs the other cells nothing.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import deque
+from collections.abc import Generator, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from dfltheory.analysis.sweep_cell import Found, run_cell
+from dfltheory.errors import DFLTheoryError
+
+if TYPE_CHECKING:
+    from dfltheory.analysis.config import Experiment
+
+Job = tuple[str, "Experiment"]
+"""A cell with its key."""
+
+_THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
+
+
+class ClusterError(DFLTheoryError):
+    """A cluster cannot be used."""
+
+
+class WorkerDiedError(DFLTheoryError):
+    """The process that ran a cell was killed, or crashed."""
+
+
+def found_by(work: Sequence[Job], jobs: int | None, cluster: str | None) -> Generator[Found, None, None]:
+    """What each cell found, in the order in which they finish."""
+    processes = min(jobs or os.cpu_count() or 1, len(work))
+    if cluster is not None and work:
+        return _on_cluster(work, cluster)
+    return _on_processes(work, processes) if processes > 1 else (run_cell(*job) for job in work)
+
+
+def _lost(key: str, cell: Experiment, error: BaseException) -> Found:
+    """A cell without a result of its own: kept as failed, so that the others go on."""
+    told = {"type": type(error).__name__, "message": " ".join(str(error).split()), "traceback": ""}
+    record = {"key": key, "settings": dict(cell.settings), "configuration": cell.document()}
+    return key, record | {"status": "failed", "error": told}, None
+
+
+# -- local processes -------------------------------------------------------------------------------------
+
+
+def _on_processes(work: Sequence[Job], processes: int) -> Generator[Found, None, None]:
+    """Every cell in one of ``processes`` workers, one thread each.
+
+    When a worker dies, each of the cells that were running may be the reason. They run again one by one: so
+    each of them finishes, or is the one that brings its worker down.
+    """
+    waiting = deque(work)
+    while waiting:
+        suspects, _ = yield from _until_a_death(waiting, processes)
+        for job in suspects:
+            guilty, how = yield from _until_a_death(deque([job]), 1)
+            if guilty:
+                message = f"its worker process died twice, exit codes {how} (out of memory?)"
+                yield _lost(*job, WorkerDiedError(f"{message}: try --retry-failed with fewer --jobs"))
+
+
+def _until_a_death(waiting: deque[Job], processes: int) -> Generator[Found, None, tuple[list[Job], str]]:
+    """Run the cells of ``waiting``, which it empties, until a worker dies: then what ran, and how it died.
+
+    Never more cells are handed out than there are workers, so that few are running then.
+    """
+    from concurrent.futures import FIRST_COMPLETED, wait
+    from concurrent.futures.process import BrokenProcessPool
+
+    from joblib.externals.loky import get_reusable_executor
+
+    pool = get_reusable_executor(processes, env=dict.fromkeys(_THREADS, "1"))  # a new one after a death
+    running: dict[Any, Job] = {}
+    try:
+        while True:
+            try:
+                while waiting and len(running) < processes:
+                    running[pool.submit(run_cell, *waiting[0])] = waiting[0]
+                    waiting.popleft()
+            except BrokenProcessPool:  # of what runs, the futures tell; a worker may also die idle
+                if not running:
+                    return [], ""
+            if not running:
+                return [], ""
+            done, _ = wait(running, return_when=FIRST_COMPLETED)
+            broken = any(isinstance(future.exception(), BrokenProcessPool) for future in done)
+            died, how = [], ""
+            for future in wait(running).done if broken else done:  # of a broken pool every future has ended
+                job, error = running.pop(future), future.exception()
+                if isinstance(error, BrokenProcessPool):
+                    died.append(job)
+                    how = "".join(re.findall(r"\{.*?\}", str(error))) or "unknown"
+                else:
+                    yield future.result() if error is None else _lost(*job, error)
+            if broken:
+                return died, how
+    except BaseException:  # an interruption: do not wait for cells that nobody will store
+        pool.shutdown(kill_workers=True)
+        raise
+
+
+# -- a cluster -------------------------------------------------------------------------------------------
+
+
+def _on_cluster(work: Sequence[Job], address: str) -> Generator[Found, None, None]:
+    """Every cell on a worker of the cluster; dask itself runs it again, a few times, when that dies.
+
+    Then dask blames all cells that the worker had been given, running or not. They run again one by one.
+    """
+    try:
+        from distributed import Client, KilledWorker
+    except ImportError:
+        raise ClusterError("--cluster needs dask.distributed: pip install 'dfltheory[cluster]'") from None
+    try:
+        client = Client(address, timeout=10, set_as_default=False)
+    except (OSError, ValueError) as error:
+        raise ClusterError(
+            f"no dask scheduler at {address} ({type(error).__name__}): start one with `dask scheduler`"
+        ) from None
+    with client:
+        suspects = []
+        for job, found in _gathered(client, work):
+            if isinstance(found, KilledWorker):
+                suspects.append(job)
+            else:
+                yield _lost(*job, found) if isinstance(found, Exception) else found
+        for suspect in suspects:
+            for job, found in _gathered(client, [suspect]):
+                yield _lost(*job, found) if isinstance(found, Exception) else found
+
+
+def _gathered(client: Any, work: Sequence[Job]) -> Iterator[tuple[Job, Found | Exception]]:
+    """Each cell with what it found, or with the error that kept it from that."""
+    from distributed import as_completed
+    from distributed.client import FutureCancelledError
+
+    # pure=False: a cell that is retried must not be answered from the scheduler's memory
+    futures = {client.submit(run_cell, *job, pure=False): job for job in work}
+    for future in as_completed(list(futures), loop=client.loop):
+        try:
+            found = future.result()
+        except FutureCancelledError as error:  # not the cell's failure: nothing is known of it
+            raise ClusterError(
+                f"the dask scheduler went away ({error.reason}): finished cells are kept; run the same again"
+            ) from None
+        except Exception as error:
+            found = error
+        yield futures[future], found
+        future.release()
+
+
+__all__ = ["ClusterError", "Job", "WorkerDiedError", "found_by"]
