@@ -95,16 +95,16 @@ def apart(task) -> Tensor:
 
 
 def own_parts(task: Personal, n: int = 40, seed: int = 0) -> Tensor:
-    """Points (S, m, d) at which every client has its own v_i; for few clients also all signs of sin(v_i)."""
+    """Points (S, m, d) at which every client has its own v_i; also all signs of sin(v_i)."""
     g = torch.Generator().manual_seed(seed)
     scale = torch.logspace(-1, 1, n, dtype=torch.float64)[:, None, None]
     x = scale * torch.randn(n, task.m, task.d, generator=g, dtype=torch.float64)
     peaks = torch.full((4, task.m, task.d), math.pi / 2, dtype=torch.float64)
     peaks[1, :, task.d_u :] *= -1
     peaks[2:] = 0
-    signs = torch.tensor(list(itertools.product([-1.0, 1.0], repeat=task.m)), dtype=torch.float64)
+    signs = torch.tensor(list(itertools.product([-1.0, 1.0], repeat=task.m * task.d_v)), dtype=torch.float64)
     turned = torch.zeros(len(signs), task.m, task.d, dtype=torch.float64)  # cos(u) = 1
-    turned[..., task.d_u :] = math.pi / 2 * signs.unsqueeze(-1)
+    turned[..., task.d_u :] = math.pi / 2 * signs.view(-1, task.m, task.d_v)
     return torch.cat([x, peaks, turned])
 
 

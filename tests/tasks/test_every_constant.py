@@ -25,7 +25,7 @@ NAMES = [f.name for f in fields(ProblemConstants) if f.name != "standing"]
 FLOORS = {"f_star", "mu"}
 CHANCE = {"sigma_l": 0.05, "sigma_u": 0.05, "sigma_v": 0.05}
 """Additive noise is measured by draws: by how much they may stray."""
-SHORT = {"L": 1e-2, "delta_u": 2e-2, "mu": 1e-3, "f_star": 1e-3}
+SHORT = {"L": 1e-2}
 """How far below an exact constant its attack may end; 1e-3 unless told."""
 
 

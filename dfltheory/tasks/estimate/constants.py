@@ -64,13 +64,19 @@ class Estimates(Mapping[str, Estimate]):
     def __str__(self) -> str:
         return "\n".join(str(e) for e in self.values())
 
-    def constants(self) -> ProblemConstants:
-        """The values as a task's constants, marked ``estimate``; what the task knew by proof is kept."""
+    def constants(self, sample_wise: bool = True) -> ProblemConstants:
+        """The values as a task's constants, marked ``estimate``; what the task knew by proof is kept.
+
+        ``L`` is that of every F_i(.; xi), as it is of the tasks whose minibatches have proved constants:
+        with rho > 0 the theorems need it, and it serves the others. ``sample_wise=False``: of the f_i only.
+        """
         values = self._known.known()
         standing: dict[str, Standing] = dict(self._known.standing)
         for name, estimate in self.items():
             if name in ProblemConstants.__dataclass_fields__ and name not in values:
                 values[name], standing[name] = estimate.value, "estimate"
+        if sample_wise and standing.get("L") == "estimate" and "L_sample" in self:
+            values["L"] = self["L_sample"].value
         return ProblemConstants(**values, standing=standing)
 
     def to_frame(self) -> pd.DataFrame:
@@ -88,15 +94,21 @@ def along(
     steps: int = 30,
     curvature_points: int = 3,
     clients: Sequence[int] | None = None,
+    minibatches: int = 1,
     confidence: float = 0.95,
     seed: int = 0,
 ) -> Estimates:
-    """L, sigma_l, sigma_g, beta, B and f0_gap of a task, measured at points (P, d) of a trajectory.
+    """L, L_sample, sigma_l, sigma_g, beta, B and f0_gap of a task, measured at points (P, d) of a trajectory.
 
     L
         the largest ||Hessian of f_i|| over ``clients`` (all, unless told) at ``curvature_points`` of the
         points, spread evenly, by ``steps`` Lanczos steps; and the largest slope of grad f_i between
         neighbouring points.
+    L_sample
+        the smoothness of every F_i(.; xi), which the theorems assume where rho > 0: the same of
+        ``minibatches`` random minibatches for each client and point too; 0: not asked for. Minibatches that
+        were not drawn may be rougher (drawn with replacement, the roughest is a single example again and
+        again).
     sigma_l
         the largest root mean square of grad F_i(x; xi) - grad f_i(x), from ``draws`` minibatches at every
         point and client; the interval holds for all of them at once (Bonferroni, Student's t).
@@ -110,6 +122,8 @@ def along(
     points = _points(task, points)
     if draws < 2:
         raise InputError(f"a variance needs at least 2 draws, not {draws}")
+    if minibatches < 0:
+        raise InputError(f"minibatches = {minibatches} must be an integer >= 0")
     gradients = torch.stack([_client_gradients(task, x) for x in points])  # (P, m, d)
     where = f"{len(points)} points, {task.m} clients"
     off = "points off the trajectory"
@@ -117,7 +131,9 @@ def along(
     sigma_g, beta = float(gaps.mean(1).max().sqrt()), float(gaps.max().sqrt())
     B = float(gradients.double().norm(dim=-1).max())
     found = [
-        _smoothness(task, points, gradients, steps, curvature_points, clients, confidence, seed),
+        *_smoothness(
+            task, points, gradients, steps, curvature_points, clients, minibatches, confidence, seed
+        ),
         _noise(task, points, gradients, draws, confidence, seed),
         Estimate("sigma_g", sigma_g, sigma_g, sigma_g, 1.0, f"exact at {where}", off),
         Estimate("beta", beta, beta, beta, 1.0, f"exact at {where}", off),
@@ -168,33 +184,47 @@ def _smoothness(
     steps: int,
     curvature_points: int,
     clients: Sequence[int] | None,
+    minibatches: int,
     confidence: float,
     seed: int,
-) -> Estimate:
+) -> list[Estimate]:
+    """L of the f_i, and L_sample of the F_i(.; xi) where minibatches were asked for."""
     who = list(range(task.m)) if clients is None else list(clients)
     last, count = len(points) - 1, max(1, min(curvature_points, len(points)))
     chosen = sorted({round(k * last / max(count - 1, 1)) for k in range(count)})
-    each = 1 - (1 - confidence) / (len(chosen) * len(who))
-    low = high = 0.0
+    each = 1 - (1 - confidence) / (len(chosen) * len(who) * (1 + minibatches))
+    slope = _steepest_turn(points, gradients)
+    norms = [(slope, slope)]  # (lower bound, upper bound) of every Hessian's norm: of f_i first
+    sampled = []
     for p in chosen:
+        draws = [seed + 104_729 * (1 + p * minibatches + k) for k in range(minibatches)]
+        batches = [task.sample([torch.Generator(device=task.device).manual_seed(s)]) for s in draws]
         for i in who:
-            a, b = hessian_extremes(
-                task, points[p], i, steps=steps, confidence=each, seed=seed + 7919 * p + i
-            ).norm_bracket
-            low, high = max(low, a), max(high, b)
+            of = {"steps": steps, "confidence": each, "seed": seed + 7919 * p + i}
+            norms.append(hessian_extremes(task, points[p], i, **of).norm_bracket)
+            sampled += [
+                hessian_extremes(task, points[p], i, batch=batch, **of).norm_bracket
+                for batch in batches
+                if batch is not None  # without minibatches F_i is f_i
+            ]
+    where = f"{len(who)} of {task.m} clients at {len(chosen)} points"
+    off = "points off the trajectory" + ("" if len(who) == task.m else ", other clients")
+    low, high = (max(ends) for ends in zip(*norms, strict=True))
+    words = f"Hessians of {where}, slopes between {len(points)}"
+    found = [Estimate("L", low, low, high, confidence, words, off)]
+    if minibatches:  # f_i is a mean of the F_i(.; xi): no rougher than the roughest of them
+        low, high = (max(ends) for ends in zip(*norms, *sampled, strict=True))
+        words = f"the same, and Hessians of {minibatches} minibatches for each of {where}"
+        found.append(Estimate("L_sample", low, low, high, confidence, words, off + ", other minibatches"))
+    return found
+
+
+def _steepest_turn(points: Tensor, gradients: Tensor) -> float:
+    """The largest ||grad f_i(x) - grad f_i(y)|| / ||x - y|| between neighbouring points."""
     moved = (points[1:] - points[:-1]).double().norm(dim=-1)
     turned = (gradients[1:] - gradients[:-1]).double().norm(dim=-1).amax(-1)
     slopes = turned[moved > 0] / moved[moved > 0]
-    slope = float(slopes.max()) if len(slopes) else 0.0
-    return Estimate(
-        "L",
-        max(low, slope),
-        max(low, slope),
-        max(high, slope),
-        confidence,
-        f"Hessians of {len(who)} of {task.m} clients at {len(chosen)} points, slopes between {len(points)}",
-        "points off the trajectory" + ("" if len(who) == task.m else ", other clients"),
-    )
+    return float(slopes.max()) if len(slopes) else 0.0
 
 
 def _noise(

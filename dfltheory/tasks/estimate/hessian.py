@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from dfltheory.errors import InputError
-from dfltheory.tasks.supervised import Supervised
+from dfltheory.tasks.supervised import Batch, Supervised
 from dfltheory.tasks.task import Task
 
 _PIECE = 1000
@@ -18,8 +19,10 @@ Product = Callable[[Tensor], Tensor]
 """v (d,) -> H v (d,)."""
 
 
-def hessian_product(task: Task, x: Tensor, client: int | None = None) -> Product:
+def hessian_product(task: Task, x: Tensor, client: int | None = None, batch: Any | None = None) -> Product:
     """v -> H v with H the Hessian of f_i (or of f, for client None) at a point x (d,).
+
+    With a ``batch`` (what ``task.sample`` gave for one seed), of F_i(.; xi_i) instead.
 
     By differentiating the gradient a second time; where a network has kinks (ReLU), this is the Hessian of
     the smooth piece that x lies in. A network's H v costs about two gradients over the examples.
@@ -28,28 +31,35 @@ def hessian_product(task: Task, x: Tensor, client: int | None = None) -> Product
         raise InputError(f"a Hessian is taken at one point of shape ({task.d},), not {tuple(x.shape)}")
     if client is not None and not 0 <= client < task.m:
         raise InputError(f"client {client} is none of 0..{task.m - 1}")
+    if client is None and batch is not None:
+        raise InputError("a minibatch is one client's: name the client whose F_i(.; xi) is meant")
     x = x.detach().to(dtype=task.dtype, device=task.device)
     if isinstance(task, Supervised):
-        return _network_product(task, x, client)
+        return _network_product(task, x, client, batch)
     point = x.clone().requires_grad_(True)
-    gradients = task.gradient(point.expand(1, task.m, task.d))[0]
+    gradients = task.gradient(point.expand(1, task.m, task.d), batch)[0]
     gradient = gradients.mean(0) if client is None else gradients[client]
     if not gradient.requires_grad:  # it does not depend on x: f_i is linear
         return lambda v: torch.zeros_like(v)
     return lambda v: torch.autograd.grad(gradient, point, v, retain_graph=True)[0]
 
 
-def _network_product(task: Supervised, x: Tensor, client: int | None) -> Product:
+def _network_product(task: Supervised, x: Tensor, client: int | None, batch: Batch | None) -> Product:
     point = x.clone().requires_grad_(True)
-    pieces = list(_pieces(task, client))
+    pieces: list[tuple[int, int, float]] = []
     # one piece: its graph is kept and every product is one backward pass through it
-    kept = _gradient(task, point, *pieces[0]) if len(pieces) == 1 else None
+    if client is not None and batch is not None:
+        kept = _gradient(task, point, batch.X[0, client], batch.y[0, client])
+    else:
+        pieces = _pieces(task, client)
+        kept = _of_piece(task, point, *pieces[0]) if len(pieces) == 1 else None
 
     def product(v: Tensor) -> Tensor:
         out = task.weight_decay * v
-        for begin, end, weight in pieces:
-            gradient = kept if kept is not None else _gradient(task, point, begin, end, weight)
-            out = out + torch.autograd.grad(gradient, point, v, retain_graph=kept is not None)[0]
+        if kept is not None:
+            return out + torch.autograd.grad(kept, point, v, retain_graph=True)[0]
+        for piece in pieces:
+            out = out + torch.autograd.grad(_of_piece(task, point, *piece), point, v)[0]
         return out
 
     return product
@@ -82,13 +92,18 @@ def _joined(pieces: list[tuple[int, int, float]]) -> list[tuple[int, int, float]
     return joined
 
 
-def _gradient(task: Supervised, point: Tensor, begin: int, end: int, weight: float) -> Tensor:
+def _of_piece(task: Supervised, point: Tensor, begin: int, end: int, weight: float) -> Tensor:
+    return _gradient(task, point, task._prepared(task.X[begin:end]), task.y[begin:end], weight)
+
+
+def _gradient(task: Supervised, point: Tensor, X: Tensor, y: Tensor, weight: float = 1.0) -> Tensor:
+    """weight times the gradient of the mean loss over examples, with its graph."""
     parameters = {
         name: point[part].view(shape)
         for name, shape, part in zip(task.layout.names, task.layout.shapes, task.layout.slices, strict=True)
     }
-    outputs = torch.func.functional_call(task.module, parameters, (task._prepared(task.X[begin:end]),))
-    loss = weight * task.criterion(outputs, task.y[begin:end])
+    outputs = torch.func.functional_call(task.module, parameters, (X,))
+    loss = weight * task.criterion(outputs, y)
     return torch.autograd.grad(loss, point, create_graph=True)[0]
 
 

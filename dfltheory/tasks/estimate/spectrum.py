@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
@@ -109,10 +110,13 @@ def hessian_extremes(
     steps: int = 30,
     confidence: float = 0.95,
     seed: int = 0,
+    batch: Any | None = None,
 ) -> Extremes:
-    """The ends of the spectrum of the Hessian of f_i (client i), or of f, at a point x (d,)."""
+    """The ends of the spectrum of the Hessian of f_i (client i), of F_i(.; xi) where a minibatch ``batch`` is
+    given, or of f, at a point x (d,).
+    """
     like = torch.empty(0, dtype=task.dtype, device=task.device)
-    return extremes(hessian_product(task, x, client), task.d, like, steps, confidence, seed)
+    return extremes(hessian_product(task, x, client, batch), task.d, like, steps, confidence, seed)
 
 
 def largest_hessian_eigenvalue(task: Task, x: Tensor, steps: int = 30, seed: int = 0) -> float:
