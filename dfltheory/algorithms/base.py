@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields
-from typing import Any, ClassVar, Protocol, TypeVar
+from typing import Any, ClassVar, Literal, Protocol, TypeVar
 
 import torch
 from torch import Tensor
@@ -107,6 +107,10 @@ class Algorithm:
 
     needs_topology: ClassVar[bool] = True
     """Is there a network to be chosen? False where a server averages, or where nothing is sent."""
+    mixing: ClassVar[Literal["doubly stochastic", "column-stochastic", "row-stochastic"]] = (
+        "doubly stochastic"
+    )
+    """What the update assumes of the matrices that it mixes by."""
     personal: ClassVar[bool] = False
     """Are the clients' models meant to differ, so that each is judged on its own client's data?"""
     source: ClassVar[str] = ""

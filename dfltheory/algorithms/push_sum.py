@@ -22,6 +22,8 @@ class PushSumState(State):
 class PushSum(Algorithm):
     """What the family shares: gradients at x / w, and x, w mixed by the same P."""
 
+    mixing: ClassVar = "column-stochastic"
+
     def init(self, x0: Tensor, grad: Oracle) -> PushSumState:
         return PushSumState(x=x0, z=x0, w=torch.ones_like(x0[..., :1]))
 

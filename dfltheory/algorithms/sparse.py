@@ -40,6 +40,7 @@ class DisPFL(Algorithm):
     sparsity: float = 0.5
     prune: float = field(default=0.5, kw_only=True)
 
+    mixing: ClassVar = "row-stochastic"
     personal: ClassVar[bool] = True
     source: ClassVar[str] = "Dai et al. 2022"
 

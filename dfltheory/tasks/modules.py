@@ -42,8 +42,21 @@ class Layout:
         return torch.cat([p.detach().reshape(-1) for p in module.parameters()])
 
 
-def refuse_unfit(module: nn.Module) -> None:
-    """One clear line for modules whose forward pass changes state or draws random numbers."""
+def refuse_unfit(module: nn.Module, dtype: torch.dtype | None = None) -> None:
+    """One clear line for modules that cannot be trained as they are, in the precision asked for.
+
+    Their forward pass changes state or draws random numbers, or parameters are whole numbers or frozen.
+    """
+    if dtype is not None and not dtype.is_floating_point:
+        raise InputError(f"dtype = {dtype} must be a floating-point type, as torch.float32")
+    for name, p in module.named_parameters():
+        if not p.is_floating_point():
+            raise InputError(f"parameter {name} is {p.dtype}: gradients need floating-point parameters")
+        if not p.requires_grad:
+            raise InputError(
+                f"parameter {name} is frozen (requires_grad = False), but all parameters are trained here:"
+                " unfreeze it, or make it a buffer"
+            )
     for name, part in module.named_modules():
         if isinstance(part, nn.modules.batchnorm._BatchNorm) and part.track_running_stats:
             raise InputError(
@@ -72,7 +85,10 @@ def refuse_mismatch(module: nn.Module, one: Tensor, y: Tensor, classes: bool) ->
             out = module(one)
     except (RuntimeError, TypeError, ValueError, IndexError) as error:
         why = " ".join(str(error).split())[:160]
-        raise InputError(f"the module cannot take inputs of shape {shape}: {why}") from error
+        told = f"inputs of shape {shape}"
+        if not one.is_floating_point():
+            told += f" of whole numbers ({one.dtype}; give X.float(), or a preprocess that does)"
+        raise InputError(f"the module cannot take {told}: {why}") from error
     if not isinstance(out, Tensor):
         raise InputError(
             f"the module returns a {type(out).__name__}, not one tensor: wrap it so that it does"

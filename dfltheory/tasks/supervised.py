@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
-from typing import Any, Literal
+from typing import Literal
 
 import torch
 from torch import Tensor, nn
@@ -13,12 +13,10 @@ from torch import Tensor, nn
 from dfltheory.constants import ProblemConstants
 from dfltheory.errors import InputError, UnknownNameError
 from dfltheory.tasks.batching import LOSSES, Loop, Loss, choose
+from dfltheory.tasks.examples import Examples, in_a_row, tests_in_a_row
 from dfltheory.tasks.modules import Layout, refuse_mismatch, refuse_unfit, shared_index
 from dfltheory.tasks.sampling import Epochs, iid
 from dfltheory.tasks.task import Task
-
-Examples = tuple[Any, Any]
-"""(inputs (n, ...), targets (n, ...)): tensors or numpy arrays."""
 
 
 class Batch:
@@ -99,7 +97,7 @@ class Supervised(Task):
         constants: ProblemConstants | None = None,
         name: str = "supervised",
     ):
-        refuse_unfit(module)
+        refuse_unfit(module, dtype)
         self.name = name
         self.layout = Layout.of(module)
         self.d, self.m = self.layout.d, len(clients)
@@ -107,8 +105,8 @@ class Supervised(Task):
         self.device = torch.device(device)
         self.module = copy.deepcopy(module).to(dtype=self.dtype, device=self.device).eval()
         self.preprocess, self.augment = preprocess, augment
-        self.X, self.y, self.sizes, self.offsets = self._gathered(clients, "client")
-        self._test = self._test_sets(test)
+        self.X, self.y, self.sizes, self.offsets = in_a_row(clients, "client", self.dtype, self.device)
+        self._test = tests_in_a_row(test, self.m, self.dtype, self.device)
         self.batch = _checked_batch(batch)
         self.weight_decay = float(weight_decay)
         if self.weight_decay < 0:
@@ -132,35 +130,6 @@ class Supervised(Task):
         )
 
     # -- what it is made of ---------------------------------------------------------------------------
-
-    def _gathered(self, clients: Sequence[Examples], what: str) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        """All examples in one row of tensors, the clients' sizes and where each begins."""
-        if not len(clients):
-            raise InputError("a task needs at least one client")
-        inputs, targets = [], []
-        for i, (X, y) in enumerate(clients):
-            X, y = torch.as_tensor(X), torch.as_tensor(y)
-            if len(X) == 0 or len(X) != len(y):
-                raise InputError(
-                    f"{what} {i} has {len(X)} inputs and {len(y)} targets: give as many, at least 1"
-                )
-            inputs.append(X.to(self.dtype) if X.is_floating_point() else X)
-            targets.append(y.to(self.dtype) if y.is_floating_point() else y.long())
-        sizes = torch.tensor([len(X) for X in inputs])
-        offsets = torch.cumsum(sizes, 0) - sizes
-        X, y = torch.cat(inputs).to(self.device), torch.cat(targets).to(self.device)
-        return X, y, sizes.to(self.device), offsets.to(self.device)
-
-    def _test_sets(self, test: Any) -> tuple[Tensor, Tensor, Tensor, Tensor] | None:
-        if test is None:
-            return None
-        if isinstance(test, tuple) and len(test) == 2 and torch.as_tensor(test[0]).ndim > 0:
-            return self._gathered([test], "the test set")
-        if len(test) != self.m:
-            raise InputError(
-                f"{len(test)} test sets for {self.m} clients: give one for each, or one pair for all"
-            )
-        return self._gathered(test, "test set")
 
     def _criterion(self, loss: str | Loss | None) -> Loss:
         if callable(loss):

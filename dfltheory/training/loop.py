@@ -18,6 +18,7 @@ from dfltheory.tasks.buffers import Buffers
 from dfltheory.tasks.task import Task
 from dfltheory.training.checkpoint import Checkpoint, identity
 from dfltheory.training.history import History
+from dfltheory.training.laws import Laws
 from dfltheory.training.local import LocalWork
 from dfltheory.training.metrics import Metric, Recorder, exploded, lengthened, spread, square
 from dfltheory.training.mixing import Network, ServerNetwork
@@ -55,6 +56,7 @@ def train(
     callbacks: Iterable[Callback] = (),
     checkpoint: Checkpoint | str | os.PathLike[str] | None = None,
     distributed: bool = False,
+    check_topology: bool = True,
     on_divergence: Literal["mark", "raise"] = "mark",
 ) -> History:
     """Run ``rounds`` rounds of ``communicate(local_update(state))`` and tell what was measured.
@@ -77,6 +79,8 @@ def train(
         every round
     distributed : divide the clients over the ranks of torch.distributed's default process group; every rank
         calls ``train`` with the same arguments, and gets the same history
+    check_topology : refuse matrices that are not what the algorithm assumes (doubly stochastic; for push-sum
+        column-stochastic); False: run all the same, to see what comes of it, if the weights are finite
     on_divergence : ``mark`` keeps the history, with ``diverged_at``; ``raise`` throws DivergenceError
 
     Returns
@@ -90,7 +94,8 @@ def train(
     whole_number("evaluate_every", evaluate_every, at_least=1)
     started = time.perf_counter()
     team = Ranks(task.m) if distributed else OneProcess()
-    run = Run(algorithm, team.task(task), topology, rounds, seed_indices(seeds), seed, x0, team)
+    laws = Laws(algorithm, task.m, strict=check_topology)
+    run = Run(algorithm, team.task(task), topology, rounds, seed_indices(seeds), seed, x0, team, laws)
     recorder = Recorder(task, algorithm, metrics)
     begin, state, name = 0, run.state, {}
     if isinstance(checkpoint, (str, os.PathLike)):
@@ -147,16 +152,18 @@ class Run:
         seed: int,
         x0: Any,
         team: OneProcess,
+        laws: Laws | None = None,
     ):
+        laws = laws or Laws(algorithm, task.m)
         self.algorithm, self.task, self.rounds, self.seeds, self.seed = algorithm, task, rounds, seeds, seed
-        self.sequence = connect(algorithm, task, topology)
+        self.sequence = connect(algorithm, task, topology, laws)
         self._team, self._share = team, float(getattr(algorithm, "participation", 1.0))
         self._memory = Buffers()
         self._work = LocalWork(algorithm, task.chunk(len(seeds)), self._memory)
         self._server = ServerNetwork(team.rows)
         x = starting_models(task, seeds, x0, seed)
         self._network = (
-            Network(self.sequence, seeds, seed, x, team.rows, self._memory)
+            Network(self.sequence, seeds, seed, x, team.rows, self._memory, laws)
             if self.sequence is not None
             else None
         )
@@ -198,7 +205,7 @@ def _tell_divergence(history: History, on_divergence: str) -> None:
     line = (
         f"{history.algorithm.name} on {history.task} diverged by round {history.diverged_at}"
         f" of {history.rounds}"
-        f" (loss {np.nanmax(np.abs(history.loss)):.3g}): take a smaller step size"
+        f" (loss {np.nanmax(np.abs(history.loss), initial=0.0):.3g}): take a smaller step size"
     )
     if on_divergence == "raise":
         raise DivergenceError(line, history)

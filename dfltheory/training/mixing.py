@@ -15,6 +15,7 @@ from scipy.sparse._sparsetools import csr_matvecs  # y += W x
 from torch import Tensor
 
 from dfltheory.tasks.buffers import Buffers
+from dfltheory.training.laws import Laws
 from dfltheory.training.randomness import numpy_generator
 
 _SPARSE_BELOW = 0.1
@@ -173,6 +174,7 @@ class Network:
     every seed its own. The q-th gossip step of round t uses W_{tQ+q}: the same matrix when the sequence is
     constant, the next one when it moves with time, a fresh draw when it is random. ``like`` is a tensor of
     models (..., d), of the run's precision and device; with ``rows`` it gives these clients' models only.
+    What is not known before the first round is held against ``laws`` when it is drawn.
     """
 
     def __init__(
@@ -183,8 +185,9 @@ class Network:
         like: Tensor,
         rows: slice | None = None,
         memory: Buffers | None = None,
+        laws: Laws | None = None,
     ):
-        self.sequence = sequence
+        self.sequence, self._laws = sequence, laws
         self.m = int(sequence.m)
         self.needs_losses = bool(getattr(sequence, "needs_losses", False))
         self._seeds, self._root, self._rows = seeds, root, rows
@@ -192,8 +195,9 @@ class Network:
         self._dtype, self._device, self._d = like.dtype, like.device, like.shape[-1]
         self._idle = np.random.default_rng(root)  # handed to sequences that do not draw
         self._kept: tuple[Any, int, Step] | None = None
-        fixed = not (sequence.random or self.needs_losses) and getattr(sequence, "period", None) == 1
-        self._constant = Round(self, 0, None) if fixed else None
+        period = None if sequence.random or self.needs_losses else getattr(sequence, "period", None)
+        self._periodic = period is not None
+        self._constant = Round(self, 0, None) if period == 1 else None
 
     def at(self, t: int, losses: Tensor | None = None) -> Round:
         """The network of round t; ``losses`` (S, m) where the sequence chooses neighbours by them."""
@@ -208,9 +212,11 @@ class Network:
         for row, s in enumerate(self._seeds if per_seed else self._seeds[:1]):
             rng = numpy_generator(self._root, s, t, "network") if per_seed else self._idle
             known = (losses[row],) if self.needs_losses and losses is not None else ()
-            drawn.append(
-                self._steps([self.sequence.matrix(t * times + q, rng, *known) for q in range(times)])
-            )
+            matrices = [self.sequence.matrix(t * times + q, rng, *known) for q in range(times)]
+            if self._laws is not None and not self._periodic:
+                for q, W in enumerate(matrices):
+                    self._laws.check(W, f"the matrix of round {t * times + q}: ")
+            drawn.append(self._steps(matrices))
         return drawn
 
     def _steps(self, matrices: list[Any]) -> list[Step]:

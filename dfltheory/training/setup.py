@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+import networkx
 import numpy as np
 import torch
 from torch import Tensor
 
 from dfltheory.algorithms.base import Algorithm
 from dfltheory.errors import GraphError, InputError
+from dfltheory.graphs import Constant, MixingSequence, as_sequence
 from dfltheory.tasks.task import Task
+from dfltheory.training.laws import Laws
 from dfltheory.training.randomness import torch_generator
 
 
@@ -57,8 +60,12 @@ def seed_indices(seeds: int | Sequence[int]) -> Sequence[int]:
     return range(int(seeds))  # type: ignore[arg-type]
 
 
-def connect(algorithm: Algorithm, task: Task, topology: Any) -> Any:
-    """The topology as a sequence of mixing matrices that fits the task; None where the algorithm has none."""
+def connect(algorithm: Algorithm, task: Task, topology: Any, laws: Laws) -> Any:
+    """The topology as a sequence of mixing matrices that fits the task; None where the algorithm has none.
+
+    What is known before the first round is checked here: a constant matrix, in its own precision, and a
+    period; what is drawn later is checked by the network when it is drawn.
+    """
     if not algorithm.needs_topology:
         if topology is not None:
             raise InputError(
@@ -67,14 +74,17 @@ def connect(algorithm: Algorithm, task: Task, topology: Any) -> Any:
         return None
     if topology is None:
         raise InputError(f"{type(algorithm).__name__} needs a topology: a graph, a matrix, or a sequence")
-    if hasattr(topology, "matrix") and hasattr(topology, "m"):
-        sequence = topology
-    else:
-        from dfltheory.graphs import as_sequence
-
-        sequence = as_sequence(topology)
+    sequence = as_sequence(topology)
     if sequence.m != task.m:
         raise GraphError(f"the topology has {sequence.m} clients, but the task has {task.m}: make them equal")
+    period = 0 if sequence.random else getattr(sequence, "period", 0)
+    given = not isinstance(topology, (MixingSequence, networkx.Graph))
+    if given and isinstance(sequence, Constant):
+        laws.check(topology, tol=None)
+    else:
+        for t in range(period):
+            W = sequence.matrix(t, np.random.default_rng(0))
+            laws.check(W, f"the {'matrix of round ' + str(t) if period > 1 else 'mixing matrix'}: ")
     return sequence
 
 
@@ -89,6 +99,8 @@ def starting_models(task: Task, seeds: Sequence[int], x0: Any, seed: int) -> Ten
             given = x0 if isinstance(x0, Tensor) else torch.as_tensor(np.asarray(x0))  # in full precision
         except (TypeError, ValueError):
             raise InputError(f"x0 is a {type(x0).__name__} that holds no numbers: give an array") from None
+        if given.is_complex():
+            raise InputError("x0 is complex: give real numbers")
         if tuple(given.shape) not in (shape[2:], shape[1:], shape):
             wanted = f"(d,) = {shape[2:]}, (m, d) = {shape[1:]} or (S, m, d) = {shape}"
             raise InputError(f"x0 has shape {tuple(given.shape)}, not {wanted}")

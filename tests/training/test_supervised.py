@@ -328,6 +328,33 @@ def test_preprocess_and_augment():
     )  # (1 * 1 + 1 - 0)^2
 
 
+def frozen():
+    module = nn.Linear(8, 3)
+    module.weight.requires_grad_(False)
+    return module
+
+
+def whole_numbers():
+    module = nn.Linear(8, 3)
+    module.weight = nn.Parameter(torch.zeros(3, 8, dtype=torch.long), requires_grad=False)
+    return module
+
+
+def holed(part, value):
+    """Regression data of four clients, with one value of the inputs (0) or targets (1) of the third's second
+    example.
+    """
+    data = [(X, y.astype(float)) for X, y in clients((8,))]
+    data[2][part][(1, 4)[: 2 - part]] = value
+    return data
+
+
+def test_large_finite_inputs_are_no_false_alarm():
+    """Their sum overflows."""
+    X = np.full((3, 8), 3e38, dtype=np.float32)
+    assert Supervised(softmax(), [(X, np.zeros(3, int))]).sizes.tolist() == [3]
+
+
 @pytest.mark.parametrize(
     ("change", "words"),
     [
@@ -343,6 +370,20 @@ def test_preprocess_and_augment():
         ({"module": nn.Sequential(nn.Linear(8, 4), nn.Dropout(0.5))}, "1 is dropout"),
         ({"module": nn.ReLU()}, "without parameters"),
         ({"test": [(np.zeros((3, 8)), np.zeros(3, int))]}, "1 test sets for 4 clients"),
+        ({"module": frozen()}, "parameter weight is frozen .*: unfreeze it"),
+        ({"module": whole_numbers()}, "parameter weight is torch.int64: gradients need floating-point"),
+        ({"dtype": torch.int32}, "dtype = torch.int32 must be a floating-point type"),
+        ({"clients": holed(0, np.nan)}, "client 2: example 1 has inputs that are not finite: leave it out"),
+        ({"clients": holed(1, np.inf)}, "client 2: example 1 has targets that are not finite"),
+        (
+            {"clients": [*clients((8,)), *clients((7,))]},
+            r"client 4 has inputs of shape \(7,\), but .* \(8,\)",
+        ),
+        (
+            {"clients": [(np.zeros((3, 8), int), np.zeros(3, int))]},
+            r"whole numbers \(torch.int64; give X.float",
+        ),
+        ({"test": holed(0, -np.inf)}, "test set 2: example 1 has inputs that are not finite"),
     ],
 )
 def test_bad_input_gets_one_clear_line(change, words):

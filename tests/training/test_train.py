@@ -139,6 +139,7 @@ def test_divergence_is_said_and_the_history_kept():
         ({"metrics": [lambda task, models, mean: models]}, r"gives shape .*: give one number for each seed"),
         ({"x0": np.zeros((2, 6, 3))}, r"x0 has shape \(2, 6, 3\)"),
         ({"x0": np.full(3, np.nan)}, "x0 has an entry that is not finite"),
+        ({"x0": np.full(3, 1j)}, "x0 is complex: give real numbers"),
     ],
 )
 def test_bad_input_gets_one_clear_line(change, words):

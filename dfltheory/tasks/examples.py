@@ -1,0 +1,67 @@
+"""The clients' examples, checked and laid in one row of tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from dfltheory.errors import InputError
+
+Examples = tuple[Any, Any]
+"""(inputs (n, ...), targets (n, ...)): tensors or numpy arrays."""
+
+Row = tuple[Tensor, Tensor, Tensor, Tensor]
+"""All inputs, all targets, the clients' sizes (m,), and where each client begins (m,)."""
+
+
+def in_a_row(clients: Sequence[Examples], what: str, dtype: torch.dtype, device: torch.device) -> Row:
+    """All examples, those of floating-point type in ``dtype``; ``what`` names a client in messages."""
+    if not len(clients):
+        raise InputError("a task needs at least one client")
+    inputs, targets = [], []
+    for i, (X, y) in enumerate(clients):
+        X, y = torch.as_tensor(X), torch.as_tensor(y)
+        if len(X) == 0 or len(X) != len(y):
+            raise InputError(f"{what} {i} has {len(X)} inputs and {len(y)} targets: give as many, at least 1")
+        for kind, values, before in (("inputs", X, inputs), ("targets", y, targets)):
+            _refuse_another_shape(f"{what} {i} has {kind}", values, before)
+            if (at := first_not_finite(values)) is not None:
+                raise InputError(
+                    f"{what} {i}: example {at} has {kind} that are not finite: leave it out, or fill it in"
+                )
+        inputs.append(X.to(dtype) if X.is_floating_point() else X)
+        targets.append(y.to(dtype) if y.is_floating_point() else y.long())
+    sizes = torch.tensor([len(X) for X in inputs])
+    offsets = torch.cumsum(sizes, 0) - sizes
+    return torch.cat(inputs).to(device), torch.cat(targets).to(device), sizes.to(device), offsets.to(device)
+
+
+def tests_in_a_row(test: Any, m: int, dtype: torch.dtype, device: torch.device) -> Row | None:
+    """One common test set (X, y), or one for each of m clients."""
+    if test is None:
+        return None
+    if isinstance(test, tuple) and len(test) == 2 and torch.as_tensor(test[0]).ndim > 0:
+        return in_a_row([test], "the test set", dtype, device)
+    if len(test) != m:
+        raise InputError(f"{len(test)} test sets for {m} clients: give one for each, or one pair for all")
+    return in_a_row(test, "test set", dtype, device)
+
+
+def first_not_finite(values: Tensor) -> int | None:
+    """The first example with a value that is not finite; a finite sum has none, and is the quicker look."""
+    if not values.is_floating_point() or bool(values.sum().isfinite()):
+        return None
+    finite = values.reshape(len(values), -1).isfinite().all(-1)
+    return None if bool(finite.all()) else int((~finite).nonzero()[0])
+
+
+def _refuse_another_shape(whose: str, values: Tensor, before: list[Tensor]) -> None:
+    if before and values.shape[1:] != before[0].shape[1:]:
+        shape, first = tuple(values.shape[1:]), tuple(before[0].shape[1:])
+        raise InputError(f"{whose} of shape {shape}, but the first has {first}: give all the same")
+
+
+__all__ = ["Examples", "Row", "first_not_finite", "in_a_row", "tests_in_a_row"]

@@ -1,0 +1,168 @@
+"""What matrices an algorithm runs over: every law refused in one line, and nothing right to rounding."""
+
+import networkx as nx
+import numpy as np
+import pytest
+import scipy.sparse as sp
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+import dfltheory.algorithms as alg
+from dfltheory import graphs
+from dfltheory.errors import GraphError
+from dfltheory.tasks import quadratic
+from dfltheory.training import train
+from dfltheory.training.laws import Laws
+from tests.algorithms.problems import Matrices, permuted_average, ring_matrix
+from tests.algorithms.table import LETTERS
+
+GOSSIP, PUSH, SPARSE = "doubly stochastic", "column-stochastic", "row-stochastic"
+ONE = {GOSSIP: "dfedavg", PUSH: "osgp", SPARSE: "dispfl"}
+
+
+def run(kind, topology, rounds=2, **options):
+    algorithm = alg.get(ONE[kind])(**LETTERS[ONE[kind]])
+    task = quadratic(m=6, d=3, L=1.0, mu=0.2, zeta=1.0, sigma=0.3, seed=4)
+    return train(algorithm, task, topology, rounds=rounds, progress=False, **options)
+
+
+def refused(kind, topology, **options):
+    with pytest.raises(GraphError) as caught:
+        run(kind, topology, **options)
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+def with_entry(value, i=2, j=3):
+    W = ring_matrix(6)
+    W[i, j] = value
+    return W
+
+
+LOPSIDED = nx.DiGraph([(0, 1), (1, 2), (2, 3), (3, 4), (4, 5), (5, 0), (0, 3)])
+ROWS, COLUMNS = (ring_matrix(6) for _ in range(2))
+ROWS[0] = COLUMNS[:, 0] = np.eye(6)[0]
+
+
+def test_every_algorithm_says_what_it_needs():
+    kinds = {name: alg.get(name).mixing for name, cls in alg.ALGORITHMS.items() if cls.needs_topology}
+    assert {name for name, kind in kinds.items() if kind == PUSH} == {"sgp", "osgp", "dfedsgpm", "dfedsgpsm"}
+    assert {name for name, kind in kinds.items() if kind == SPARSE} == {"dispfl"}
+    assert set(kinds.values()) == {GOSSIP, PUSH, SPARSE}
+
+
+WAYS = {
+    "dense": lambda W: W,
+    "sparse": sp.csr_array,
+    "torch": torch.tensor,
+    "list": lambda W: [ring_matrix(6), W],
+    "callable": lambda W: lambda t: ring_matrix(6) if t == 0 else W,
+    "random callable": lambda W: lambda t, rng: W,
+    "sequence": lambda W: Matrices([W]),
+    "random sequence": lambda W: Matrices([W], random=True),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("kind", ONE)
+@pytest.mark.parametrize("strict", [True, False])
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_a_weight_that_is_not_finite_never_runs(way, kind, strict, value):
+    told = refused(kind, WAYS[way](with_entry(value)), check_topology=strict)
+    assert f"entry (2, 3) is {value}, not a finite number: give a matrix of finite weights" in told
+    assert ("round 1: " in told) == (way in ("list", "callable"))
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize(
+    ("kind", "W", "words"),
+    [
+        (GOSSIP, ROWS, "column 0 sums to 1.6667, not 1"),
+        (GOSSIP, COLUMNS, "row 0 sums to 1.6667, not 1"),
+        (GOSSIP, 2 * ring_matrix(6), "row 0 sums to 2, not 1"),
+        (PUSH, ROWS, "column 0 sums to 1.6667, not 1"),
+        (PUSH, np.eye(6) * 2 - ring_matrix(6), "entry (0, 0) is 1.66667, above 1: weights lie in [0, 1]"),
+        (SPARSE, COLUMNS, "row 0 sums to 1.6667, not 1"),
+        (SPARSE, np.eye(6) * 1.5 - ring_matrix(6) / 2, "entry (0, 0) is 1.33333, above 1"),
+    ],
+)
+def test_a_broken_law_is_told_with_its_place_and_a_way_out(way, kind, W, words):
+    told = refused(kind, WAYS[way](W))
+    assert words in told
+    assert f"needs {kind} matrices: take graphs." in told
+    assert "check_topology=False lets it run all the same" in told
+    assert np.isfinite(run(kind, WAYS[way](W), check_topology=False).x).all()
+
+
+def test_negative_weights_where_a_bound_on_the_spectrum_is_all_that_gossip_needs():
+    """Xiao and Boyd's best constant gives a star's hub a negative weight of its own."""
+    W = graphs.laplacian(graphs.star(6))
+    assert W.min() < 0
+    assert run(GOSSIP, W).diverged_at is None
+    assert "negative: weights lie in [0, 1]" in refused(PUSH, W)
+
+
+def test_a_directed_graph_is_for_push_sum():
+    told = refused(GOSSIP, LOPSIDED)
+    assert "row 3 sums to 1.3333, not 1" in told
+    assert "on a directed graph a push-sum algorithm (SGP, OSGP, DFedSGPM, DFedSGPSM)" in told
+    assert run(PUSH, LOPSIDED).diverged_at is None
+    assert run(GOSSIP, graphs.directed_ring(6)).diverged_at is None  # balanced: doubly stochastic
+    drawn = graphs.RandomNeighbors(6, 2, directed=True)
+    assert "the matrix of round 0: row" in refused(GOSSIP, drawn)
+    assert run(PUSH, drawn).diverged_at is None
+
+
+@pytest.mark.parametrize(
+    ("topology", "words"),
+    [
+        (np.ones((6, 5)), "the mixing matrix has shape 6x5: it must be m x m"),
+        (np.ones(6), "it must be m x m"),
+        (ring_matrix(6).astype(complex), "complex: weights are real numbers"),
+        (np.full((6, 6), "a"), "instead of numbers"),
+        (3, "a single number: it must be m x m"),
+        (nx.empty_graph(6), "the graph is disconnected"),
+        (nx.Graph(), "the graph has 0 nodes"),
+        (lambda t: np.ones((6 - t, 6 - t)) / (6 - t), "the matrix of round 1 is 5 x 5, not 6 x 6"),
+    ],
+)
+def test_what_is_no_matrix_of_the_clients(topology, words):
+    assert words in refused(GOSSIP, topology)
+
+
+def test_sequences_that_give_no_matrix():
+    class Gives:
+        m, random = 6, False
+
+        def __init__(self, W):
+            self.W = W
+
+        def matrix(self, t, rng, losses=None):
+            return self.W
+
+    assert "a sequence gives a list as its matrix" in refused(GOSSIP, Gives(ring_matrix(6).tolist()))
+    assert "gives a matrix of (5, 5): give (6, 6)" in refused(GOSSIP, Gives(ring_matrix(5)))
+    assert run(GOSSIP, Gives(ring_matrix(6))).diverged_at is None
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float64])
+@pytest.mark.parametrize("kind", ONE)
+def test_matrices_right_to_their_own_precision_are_no_false_alarm(kind, dtype):
+    W = torch.tensor(graphs.metropolis(graphs.erdos_renyi(6, 0.6, seed=1))).to(dtype)
+    assert run(kind, W).diverged_at is None
+    if dtype != torch.bfloat16:
+        assert run(kind, [W, W]).diverged_at is None
+
+
+@given(m=st.integers(1, 40), seed=st.integers(0, 999), sparse=st.booleans())
+def test_the_quick_look_and_the_report_agree(m, seed, sparse):
+    """On doubly stochastic matrices, and on the same with one weight changed."""
+    rng = np.random.default_rng(seed)
+    W = permuted_average(m, rng)
+    laws = Laws(alg.DFedAvg(eta=0.1, K=1), m)
+    laws.check(sp.csr_array(W) if sparse else W)
+    W[rng.integers(m), rng.integers(m)] += 1e-3
+    assert not graphs.check_mixing_matrix(W, laws="doubly stochastic")
+    with pytest.raises(GraphError, match=r"(row|column) \d+ sums to 1.001"):
+        laws.check(sp.csr_array(W) if sparse else W)
