@@ -104,7 +104,8 @@ def judged(task: dfl.tasks.Supervised, key: str, algorithm: Any, W: Any, rounds:
     means: list[torch.Tensor] = []
     watch = keep(means, algorithm, rounds)
     history = dfl.train(algorithm, task, W, rounds=rounds, seeds=2, callbacks=[watch])
-    history = replace(history, constants=constants_along(task, torch.stack(means)))
+    sam = getattr(algorithm, "rho", 0.0) > 0
+    history = replace(history, constants=constants_along(task, torch.stack(means), sam))
     variants = tuple(v for v in dfl.bounds.variants(key) if not dfl.bounds.get(key, variant=v).order)
     case = Case(
         group=f"{task.name}, constants estimated along the run",
@@ -133,10 +134,16 @@ def keep(means: list[torch.Tensor], algorithm: Any, rounds: int) -> Callable[...
     return callback
 
 
-def constants_along(task: dfl.tasks.Supervised, points: torch.Tensor) -> ProblemConstants:
-    """The constants of both kinds of theorem at these points (P, d): of f, and of its two blocks."""
-    whole = estimate.along(task, points, draws=16, steps=10, curvature_points=2).constants()
+def constants_along(
+    task: dfl.tasks.Supervised, points: torch.Tensor, sample_wise: bool = True
+) -> ProblemConstants:
+    """The constants of both kinds of theorem at these points (P, d): of f, and of its two blocks.
+
+    ``sample_wise``: L of every minibatch, as SAM's theorems need it; else of the f_i.
+    """
+    whole = estimate.along(task, points, draws=16, steps=10, curvature_points=2)
     parts = estimate.blocks(task, points[-1:], draws=16, steps=10, clients=range(2)).constants()
     names = ("L_u", "L_v", "L_uv", "L_vu", "chi", "sigma_u", "sigma_v", "delta_u")
     found = {name: getattr(parts, name) for name in names}
-    return replace(whole, **found, standing={**whole.standing, **parts.standing})
+    known = whole.constants(sample_wise)
+    return replace(known, **found, standing={**known.standing, **parts.standing})
