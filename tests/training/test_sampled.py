@@ -1,0 +1,59 @@
+"""Where a server samples clients, only these work, and the run is the one in which all had worked."""
+
+from dataclasses import fields
+
+import numpy as np
+import pytest
+import torch
+
+import dfltheory.algorithms as alg
+from dfltheory.training import train
+from tests.training.test_supervised import build
+
+SERVER = {
+    cls.__name__.lower(): cls(
+        **{"eta": 0.1, "K": 3}
+        if "eta" in {f.name for f in fields(cls)}
+        else {"eta_u": 0.1, "eta_v": 0.2, "K_u": 2, "K_v": 3},
+        participation=0.5,
+    )
+    for cls in (alg.FedAvg, alg.FedSAM, alg.FedPer, alg.FedRep, alg.FedBABU, alg.FedRoD, alg.Ditto)
+}
+
+
+@pytest.mark.parametrize("name", SERVER)
+@pytest.mark.parametrize("case", ["mlp", "convolution"])
+def test_a_seed_alone_leaves_the_others_out_and_takes_the_same_course(name, case):
+    """Several seeds sample different clients, so that there all of them work: two ways, one trajectory."""
+    task = build(case)
+    together = train(SERVER[name], task, rounds=4, seeds=2, seed=5)
+    for s in (0, 1):
+        alone = train(SERVER[name], task, rounds=4, seeds=[s], seed=5)
+        np.testing.assert_allclose(alone.x[0], together.x[s], rtol=1e-9, atol=1e-12)
+
+
+def test_only_those_that_were_sampled_are_asked_for_gradients(monkeypatch):
+    task, asked = build("mlp"), []
+    plain = type(task).gradient
+
+    def counted(self, x, batch=None):
+        if batch is not None:
+            asked.append(x.shape[1])
+        return plain(self, x, batch)
+
+    monkeypatch.setattr(type(task), "gradient", counted)
+    train(alg.FedAvg(eta=0.1, K=3, participation=0.25), task, rounds=5)
+    assert sum(asked) == 5 * 3 * 1  # one of four clients, three steps a round
+    asked.clear()
+    train(alg.FedAvg(eta=0.1, K=3), task, rounds=5)
+    assert sum(asked) == 5 * 3 * 4
+
+
+def test_heads_of_those_left_out_stay():
+    task = build("mlp")
+    method = alg.FedRep(eta_u=0.1, eta_v=0.1, K_u=1, K_v=1, participation=0.25)
+    run = train(method, task, rounds=1, seed=3)
+    start = task.start(torch.Generator()).numpy()
+    head = ~np.isin(np.arange(task.d), np.arange(task.d)[task.shared])
+    same = (run.x[0][:, head] == start[head]).all(axis=1)
+    assert same.sum() == 3
