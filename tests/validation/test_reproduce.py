@@ -1,0 +1,324 @@
+"""The papers' tables: which there are, what they print, how they are run, compared and resumed."""
+
+import argparse
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import dfltheory as dfl
+from validation.reproduce import __main__ as command
+from validation.reproduce import cells, items, outcome, scales, work
+from validation.reproduce.cells import Cell, Result
+from validation.reproduce.items import Item, Line
+from validation.reproduce.outcome import Outcome
+from validation.reproduce.scales import FULL, SMALL, TINY
+from validation.reproduce.spectral import Spectral
+
+ITEMS = command.items()
+TABLES = [item for item in ITEMS.values() if isinstance(item, Item)]
+KNOWN = {
+    "dfedsam": [
+        *(f"table_{n}" for n in (1, 2, 3)),
+        *(f"figure_{n}" for n in ("2", "3", "4", "5a", "5b", "6")),
+    ],
+    "dfedadmm": [*(f"table_{n}" for n in (1, 2, 3, 4, 5)), *(f"figure_{n}" for n in (2, 3, 4))],
+    "dfedsgpsm": ["table_1", "table_1.mnist", "table_2", "figure_1", "figure_2"],
+    "dfedmdc": [
+        *(f"table_{n}" for n in ("1", "2", "2.cifar10", "3", "4", "6", "7")),
+        *(f"figure_{n}" for n in (2, 3, 4, 5, 7)),
+    ],
+}
+
+
+def test_every_table_and_figure_of_the_papers_is_there():
+    assert set(ITEMS) == {f"{paper}.{name}" for paper, names in KNOWN.items() for name in names}
+
+
+@pytest.mark.parametrize("item", TABLES, ids=lambda item: item.key)
+def test_an_item_fits_its_paper(item):
+    """Every entry is a method that the paper's set-ups know, on its data sets, at every scale."""
+    assert item.key.startswith(item.base["paper"] + ".")
+    assert item.source
+    assert item.setting
+    for cell in item.cells().values():
+        setup = cell.setup()
+        for scale in (FULL, SMALL, TINY):
+            plan = cell.plan(scale, seed=0)
+            assert 1 <= plan.neighbours <= plan.m - 1
+            assert plan.document()["class"] == setup.cls.__name__
+        full = cell.plan(FULL, seed=0)
+        assert (full.m, full.batch, full.rounds) == (cell.clients, 128, setup.rounds)
+        assert full.model == cells.MODELS[cell.paper][cell.dataset]
+        assert full.examples is full.tests is None
+
+
+@pytest.mark.parametrize("item", [i for i in TABLES if ".table_" in i.key], ids=lambda i: i.key)
+def test_a_table_has_a_number_for_every_row(item):
+    assert set(item.printed) == set(item.row_labels)
+    numbers = [n for row in item.printed.values() for n in row if isinstance(n, float)]
+    assert len(numbers) >= 0.6 * len(item.cells())
+    if item.measure.unit == "%" and "acc@" not in item.column_labels[0]:
+        assert all(0 < n < 100 or n == 632.91 for n in numbers)  # the paper's misprint is kept
+
+
+@pytest.mark.parametrize("item", [i for i in TABLES if i.orders and i.printed], ids=lambda i: i.key)
+def test_what_the_paper_reads_from_its_table_is_mostly_there(item):
+    """Orders are the paper's words: its own numbers may break some of them, but not most."""
+    entries = dict.fromkeys(item.cells(), (0.0,))
+    for count in Outcome(item, FULL, (0,), entries).counts():
+        assert count.printed is not None
+        assert count.printed >= 0.6 * count.pairs, count
+
+
+def test_printed_numbers_by_hand():
+    """A few entries read in the papers by eye, the last rows and columns among them."""
+    expected = {
+        ("dfedsam.table_1", "DFedSAM-MGS", "CIFAR-100 IID gap"): 43.82,
+        ("dfedsam.table_1", "DFedAvg", "CIFAR-100 IID gap"): 632.91,
+        ("dfedsam.table_2", "DFedSAM-MGS", "Ring"): 80.55,
+        ("dfedsam.table_3", "FedSAM", "CIFAR-100"): 13.07,
+        ("dfedadmm.table_1", "DFedADMM-SAM", "CIFAR-100 IID"): 61.68,
+        ("dfedadmm.table_2", "D-PSGD", "Exp"): 93.48,
+        ("dfedadmm.table_3", "DFedADMM-SAM", "IID acc@98.2"): 32.0,
+        ("dfedadmm.table_4", "DFedSAM", "IID acc@78"): ">237",
+        ("dfedadmm.table_5", "DFedADMM", "Dir 0.6 acc@58"): 72.0,
+        ("dfedsgpsm.table_1", "DFedSGPSM-S", "CIFAR-100 IID"): 62.10,
+        ("dfedsgpsm.table_1.mnist", "OSGP", "MNIST IID"): 98.08,
+        ("dfedsgpsm.table_2", "DFedSGPM", "Dir 0.3"): 78.72,
+        ("dfedmdc.table_2", "Ditto", "CIFAR-100 Pat 10"): 60.77,
+        ("dfedmdc.table_2", "FedAvg", "CIFAR-100 Dir 0.1"): None,
+        ("dfedmdc.table_2.cifar10", "DFedSMDC", "CIFAR-10 Pat 5"): 88.34,
+        ("dfedmdc.table_3", "DFedMDC", "CIFAR-10 Dir 0.3 acc@80"): 131.0,
+        ("dfedmdc.table_4", "DFedSMDC-UV", "Pathological"): 92.58,
+        ("dfedmdc.table_6", "DFedMDC", "Tiny-ImageNet Pat 20"): 37.25,
+        ("dfedmdc.table_7", "FedPer", "Tiny-ImageNet Dir 0.3 acc@14"): None,
+    }
+    for (key, row, column), number in expected.items():
+        item = ITEMS[key]
+        assert isinstance(item, Item)
+        assert item.number((row, column)) == number
+
+
+def test_a_round_of_a_client_is_the_papers():
+    """MNIST at the small scale: 600 images in minibatches of 128 are 5 steps an epoch, as they are there."""
+    plan = Cell("dfedadmm", "dfedadmm", "mnist").plan(SMALL, 0)
+    assert plan.examples == 16 * 600
+    assert plan.batch == 128
+    setup = Cell("dfedadmm", "dfedadmm", "mnist").setup()
+    assert setup.build(steps_per_epoch=5).K == 25
+    assert (setup.letters["lam"], setup.letters["eta"]) == (0.1, 0.1)
+
+
+def test_reductions_are_said_and_full_scale_has_none():
+    assert FULL.reductions("cifar10", 1000, "vgg11") == []
+    told = " ".join(SMALL.reductions("cifar10", 1000, "vgg11"))
+    for word in (
+        "16 clients",
+        "2 for its 10 random neighbours",
+        "15 rounds for its 1000",
+        "pooled_cnn for its vgg11",
+        "SAM",
+    ):
+        assert word in told
+    assert len(SMALL.reductions("mnist", 300, "mnist_2nn")) == 4
+
+
+def options(tmp_path, **changes):
+    given = {"scale": "tiny", "seeds": 2, "jobs": 1, "out": tmp_path, "data_root": None, "device": "cpu"}
+    return argparse.Namespace(**{**given, **changes})
+
+
+def small_item(**changes):
+    """A table on the bundled digits, so that it runs without a data root."""
+    given = {
+        "key": "dfedadmm.table_0",
+        "title": "A table",
+        "source": "here",
+        "setting": "small.",
+        "base": {"paper": "dfedadmm", "dataset": "digits", "partition": "iid"},
+        "rows": items.methods(("D-PSGD", "dpsgd"), ("DFedSAM", "dfedsam"), ("FedAvg", "fedavg")),
+        "columns": (Line("Ring", {"topology": "ring"}), Line("random", {"topology": "random"})),
+        "printed": {"D-PSGD": [90.0, 91.0], "DFedSAM": [92.0, ">93"], "FedAvg": [80.0, None]},
+        "orders": (items.best(("DFedSAM",), ("D-PSGD",), ("Ring", "random"), "SAM helps"),),
+    }
+    return Item(**{**given, **changes})
+
+
+@pytest.fixture
+def digits(monkeypatch):
+    """The digits as if a paper had used them."""
+    scale = scales.Scale("tiny", 2, {"digits": scales.DataScale(8, 40, 10, 3, "softmax", 100)})
+    monkeypatch.setitem(scales.SCALES, "tiny", scale)
+    monkeypatch.setitem(cells.MODELS["dfedadmm"], "digits", "mlp")
+    monkeypatch.setattr(
+        Cell, "setup", lambda cell: dfl.algorithms.paper_setup(cell.paper, cell.method, "mnist")
+    )
+    return scale
+
+
+def test_a_table_is_run_written_and_not_run_twice(tmp_path, digits, monkeypatch, capsys):
+    item = small_item()
+    csv, page, picture = work.reproduce(item, options(tmp_path))
+    assert picture.read_text().startswith("<?xml")
+    text = page.read_text()
+    for words in ("90 **", ">93 **", "- **", "SAM helps", "8 clients for the paper's 100", "seeds 0, 1"):
+        assert words in text
+    assert len(list((tmp_path / "cells").glob("*.json"))) == 2 * 6
+    read = Outcome.from_csv(item, digits, csv.read_text())
+    assert read.to_csv() == csv.read_text()
+    assert all(5 < v <= 100 for numbers in read.values.values() for v in numbers)
+
+    monkeypatch.setattr(cells, "run", lambda *_: pytest.fail("it was run again"))
+    assert work.reproduce(item, options(tmp_path))[1].read_text() == text
+
+
+def test_a_lost_cell_is_run_again_to_the_same_number(tmp_path, digits):
+    item = small_item()
+    before = work.reproduce(item, options(tmp_path, seeds=1))[0].read_text()
+    lost = sorted((tmp_path / "cells").glob("*.json"))[0]
+    kept = json.loads(lost.read_text())
+    lost.unlink()
+    assert work.reproduce(item, options(tmp_path, seeds=1))[0].read_text() == before
+    again = json.loads(lost.read_text())
+    assert {k: v for k, v in again.items() if k != "seconds"} == {
+        k: v for k, v in kept.items() if k != "seconds"
+    }
+
+
+def test_other_letters_seeds_and_topologies_are_other_cells():
+    base = Cell("dfedsam", "dfedsam", "cifar10", topology="ring")
+    digest = base.plan(SMALL, 0).digest()
+    others = [
+        Cell("dfedsam", "dfedsam", "cifar10", topology="grid"),
+        Cell("dfedsam", "dfedsam", "cifar10", topology="ring", letters={"rho": 0.5}),
+        Cell("dfedsam", "dfedsam", "cifar10", topology="ring", epochs={"K": 1}),
+        Cell("dfedsam", "dfedsam", "cifar10", topology="ring", partition="iid"),
+        Cell("dfedsam", "dfedavg", "cifar10", topology="ring"),
+        Cell("dfedsam", "dfedsam", "cifar10", topology="ring", probe=True),
+    ]
+    digests = {other.plan(SMALL, 0).digest() for other in others} | {base.plan(SMALL, 1).digest()}
+    assert digest not in digests
+    assert len(digests) == len(others) + 1
+    shared = ITEMS["dfedsam.figure_4"].cells()["Q = 1", "Ring"].plan(SMALL, 0).digest()
+    assert shared == ITEMS["dfedsam.table_2"].cells()["DFedSAM", "Ring"].plan(SMALL, 0).digest()
+
+
+def result(accuracy=(10.0, 80.0, 90.0), diverged=None, **final):
+    return Result(
+        {}, [0, 5, 10], {"accuracy": list(accuracy), "client_accuracy": [1.0, 2.0, 3.0]}, final, 0.0, diverged
+    )
+
+
+def test_what_measures_read():
+    run = result(train_accuracy=97.0, sharpness=4.0)
+    assert items.ACCURACY.of(run) == 90
+    assert items.TRAIN.of(run) == 97
+    assert items.GAP.of(run) == 7
+    assert items.SHARPNESS.of(run) == 4
+    assert items.PERSONAL.of(run) == 3
+    assert items.rounds_to(80).of(run) == 5
+    assert items.rounds_to(2.5, personal=True).of(run) == 10
+    assert items.rounds_to(90.5).of(run) == math.inf
+    assert math.isnan(items.ACCURACY.of(result(diverged=4)))
+
+
+def test_orders_are_counted_by_means_and_by_seeds():
+    item = small_item()
+    values = dict.fromkeys(item.cells(), (50.0, 50.0))
+    values["DFedSAM", "Ring"] = (60.0, 49.0)  # better in the mean, not in each seed
+    values["DFedSAM", "random"] = (51.0, 52.0)
+    (count,) = Outcome(item, TINY, (0, 1), values).counts()
+    assert (count.pairs, count.printed, count.mean, count.every) == (2, 2, 2, 1)
+    values["DFedSAM", "random"] = (math.nan, 52.0)  # it diverged once
+    (count,) = Outcome(item, TINY, (0, 1), values).counts()
+    assert (count.mean, count.every) == (1, 0)
+    fewer = small_item(measure=items.rounds_to(80))
+    (count,) = Outcome(fewer, TINY, (0, 1), values).counts()
+    assert count.mean == 0  # less is better: 50 against 54.5 and against nothing
+
+
+def test_a_table_that_does_not_fit_is_refused():
+    with pytest.raises(dfl.errors.InputError, match="does not fit"):
+        small_item(printed={"D-PSGD": [90.0]})
+    with pytest.raises(dfl.errors.InputError, match="no entry"):
+        small_item(orders=(items.best(("SAM",), ("D-PSGD",), ("Ring",), "SAM"),))
+    with pytest.raises(dfl.errors.DataError, match="run it again"):
+        Outcome.from_csv(small_item(), TINY, "row,column,seed,paper,ours\nD-PSGD,Ring,0,90,12\n")
+
+
+def test_a_sam_radius_is_as_large_relative_to_another_network():
+    plan = Cell("dfedmdc", "dfedsmdc", "cifar10").plan(SMALL, 0)
+    images = dfl.tasks.images.ImageSet(
+        "cifar10",
+        *(np.zeros((1, 3, 32, 32), np.uint8), np.zeros(1, np.int64)) * 2,
+        labels=tuple("0123456789"),
+    )
+    ours = cells.norm(cells.module("pooled_cnn", images, 0))
+    theirs = cells.norm(cells.module("resnet18", images, 0))
+    assert cells.radius(plan, images)["rho"] == pytest.approx(0.7 * ours / theirs, rel=0.01)
+    assert 0.05 < cells.radius(plan, images)["rho"] < 0.2
+    assert cells.radius(Cell("dfedmdc", "dfedmdc", "cifar10").plan(SMALL, 0), images) == {}
+    same = Cell("dfedadmm", "dfedsam", "mnist").plan(SMALL, 0)
+    assert cells.radius(same, images) == {}
+
+
+def test_a_model_is_judged_after_local_work_where_nothing_is_personal(digits, tmp_path):
+    """FedAvg's clients share one model; what each makes of it on its own data is better there."""
+    cell = Cell("dfedadmm", "fedavg", "digits", partition="classes 2", personal=True)
+    found = cells.run(cell.plan(digits, 0))
+    assert math.isnan(found.measures["client_accuracy"][0])
+    assert found.last("client_accuracy") > found.last("accuracy") + 10
+    plain = cells.run(Cell("dfedadmm", "fedavg", "digits", partition="classes 2").plan(digits, 0))
+    assert plain.last("accuracy") == pytest.approx(found.last("accuracy"), abs=25)
+
+
+def test_a_probe_measures_the_hessian(digits):
+    found = cells.run(Cell("dfedadmm", "dfedavg", "digits", partition="iid", probe=True).plan(digits, 0))
+    assert found.final["sharpness"] > 0
+    surface = np.array(found.final["landscape"])
+    assert surface.shape == (15, 15)
+    assert surface[7, 7] == pytest.approx(found.measures["loss"][-1], rel=1e-4)
+
+
+def test_list_show_and_wrong_names(capsys):
+    assert command.main(["--list"]) == 0
+    told = capsys.readouterr().out
+    assert all(key in told for key in ITEMS)
+    assert command.main(["dfedadmm.table_3", "--show"]) == 0
+    assert ">300" in capsys.readouterr().out
+    assert command.main(["dfedadmm.table_9"]) == 2
+    line = capsys.readouterr().err
+    assert line.count("\n") == 1
+    assert "did you mean" in line
+
+
+def test_spectral_gaps_are_computed():
+    table = ITEMS["dfedmdc.table_1"]
+    assert isinstance(table, Spectral)
+    gaps = {(g.topology, g.m): g for g in table.gaps()}
+    ring = gaps["ring", 64]
+    assert ring.computed == pytest.approx(2 / 3 * (1 - math.cos(2 * math.pi / 64)), rel=1e-12)
+    assert ring.value / ring.computed == pytest.approx(4, rel=0.01)
+    assert "| ring | 64 |" in table.page()
+
+
+COMMITTED = sorted(Path("docs/reproduce").glob("*.csv"))
+
+
+@pytest.mark.parametrize("path", COMMITTED, ids=lambda path: path.stem)
+def test_a_committed_page_is_what_its_table_says(path):
+    key, _, scale = path.stem.rpartition("-")
+    item = ITEMS[key]
+    assert isinstance(item, Item)
+    found = outcome.Outcome.from_csv(item, scales.scale(scale), path.read_text())
+    assert path.with_suffix(".md").read_text() == found.page()
+    assert path.with_suffix(".svg").exists()
+
+
+def test_the_committed_index_lists_what_lies_there():
+    folder = Path("docs/reproduce")
+    assert (folder / "index.md").read_text() == command.index(folder)
+    assert all(f"({path.stem}.md)" in command.index(folder) for path in COMMITTED)

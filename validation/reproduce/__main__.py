@@ -1,0 +1,147 @@
+"""``python -m validation.reproduce``: what the papers' tables and figures are, and run them."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from dfltheory.errors import DFLTheoryError, UnknownNameError
+from dfltheory.files import write_text
+from validation.reproduce.items import Item
+from validation.reproduce.scales import SCALES
+from validation.reproduce.spectral import Spectral
+
+FORM = "  {:<26} {:<12} {}"
+
+
+def items() -> dict[str, Item | Spectral]:
+    """Every table and figure by its key."""
+    from validation.reproduce import dfedadmm, dfedmdc, dfedsam, dfedsgpsm
+
+    return {item.key: item for paper in (dfedsam, dfedadmm, dfedsgpsm, dfedmdc) for item in paper.ITEMS}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    options = _parser().parse_args(arguments)
+    try:
+        if options.index is not None:
+            write_text(options.index / "index.md", index(options.index))
+            return 0
+        if options.list or not options.keys:
+            print_list()
+            return 0
+        from validation.reproduce.work import reproduce
+
+        known = items()
+        for key in options.keys:
+            if key not in known:
+                raise UnknownNameError("table or figure", key, set(known))
+        if options.show:
+            for key in options.keys:
+                print_item(known[key])
+            return 0
+        for key in options.keys:
+            reproduce(known[key], options)
+    except DFLTheoryError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+def index(folder: Path) -> str:
+    """A page of all keys, with links to the results that lie in ``folder``."""
+    lines = [
+        "# The papers' tables and figures",
+        "Every table and figure of the four papers (the DFedSAM poster repeats that paper's tables 1 and 2 "
+        "and figure 3) is known with its setting and its printed numbers, and can be run at the paper's scale "
+        "or at a reduced one. Each page declares its reductions; nothing is claimed beyond what was run.",
+        "`python -m validation.reproduce --list` prints this list, `python -m validation.reproduce KEY --show` "
+        "one with its numbers; `python -m validation.reproduce KEY --scale full --device cuda` runs it as the "
+        "paper does, for which a GPU is wanted.",
+        "| key | what it shows | image sets | run here |\n|---|---|---|---|",
+    ]
+    for key, item in items().items():
+        data = "none" if isinstance(item, Spectral) else ", ".join(item.papers_datasets)
+        runs = [
+            name
+            for name in (key, *(f"{key}-{scale}" for scale in SCALES))
+            if (folder / f"{name}.md").exists()
+        ]
+        links = ", ".join(f"[{name.removeprefix(key).strip('-') or 'any'} scale]({name}.md)" for name in runs)
+        lines[-1] += f"\n| `{key}` | {item.title} | {data} | {links or 'no'} |"
+    return "\n\n".join(lines) + "\n"
+
+
+def print_list() -> None:
+    """All keys, with what each needs and shows."""
+    print("Tables and figures, the image sets that they need, and what they show:\n")
+    for key, item in items().items():
+        data = "none" if isinstance(item, Spectral) else ", ".join(item.papers_datasets)
+        print(FORM.format(key, "", item.title))
+        print(FORM.format("", "", f"{item.source}; data: {data}"))
+    print(
+        "\nShow one with its printed numbers:  python -m validation.reproduce KEY --show"
+        "\nRun one on a few cores:             python -m validation.reproduce KEY --scale small --seeds 2"
+        "\nRun one as the paper does (GPU):    python -m validation.reproduce KEY --scale full --device cuda"
+    )
+
+
+def print_item(item: Item | Spectral) -> None:
+    """One item: setting, printed numbers, what is run for it."""
+    print(f"{item.key}: {item.title}\n{item.source}")
+    if isinstance(item, Spectral):
+        print("Computed at any scale; run it for the numbers.")
+        return
+    print(f"setting: {item.setting} {item.unsaid}".rstrip())
+    runs = len({repr(cell) for cell in item.cells().values()})
+    print(f"{len(item.rows)} rows x {len(item.columns)} columns, {runs} runs a seed")
+    width = max(map(len, item.row_labels))
+    if not item.printed:
+        print("printed: only drawn; rows " + ", ".join(item.row_labels))
+        return
+    columns = [max(7, len(label)) for label in item.column_labels]
+    labels = "  ".join(f"{label:>{n}}" for label, n in zip(item.column_labels, columns))
+    print(f"{'':<{width}}  {labels}")
+    for row in item.row_labels:
+        numbers = ("-" if n is None else str(n) for n in (item.number((row, c)) for c in item.column_labels))
+        print(f"{row:<{width}}  " + "  ".join(f"{text:>{n}}" for text, n in zip(numbers, columns)))
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m validation.reproduce", description=__doc__)
+    parser.add_argument("keys", nargs="*", metavar="KEY", help="as dfedadmm.table_2; none: the list")
+    parser.add_argument(
+        "--index",
+        type=Path,
+        metavar="FOLDER",
+        help="write the page that lists all, with links to results there",
+    )
+    parser.add_argument("--list", action="store_true", help="every table and figure that is known")
+    parser.add_argument(
+        "--show", action="store_true", help="the setting and the printed numbers; run nothing"
+    )
+    parser.add_argument(
+        "--scale",
+        choices=SCALES,
+        default="small",
+        help="full: the paper's (GPUs); small: minutes to an hour on a few cores; tiny: tries the machinery",
+    )
+    parser.add_argument("--seeds", type=int, default=1, help="runs with other chance, division and start")
+    parser.add_argument(
+        "--jobs", type=int, default=min(4, os.cpu_count() or 1), help="runs at once, a thread each"
+    )
+    parser.add_argument("--device", default="cpu", help="cpu or cuda")
+    parser.add_argument(
+        "--data-root", type=Path, help="folder of the official image files; else $DFLTHEORY_DATA_ROOT"
+    )
+    parser.add_argument(
+        "--out", type=Path, default=Path("results/reproduce"), help="folder of tables and figures"
+    )
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,190 @@
+"""What a table or figure of a paper is: entries by row and column, printed numbers, orderings."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from dfltheory.errors import InputError
+from validation.reproduce.cells import Cell, Result
+
+Entry = tuple[str, str]
+"""(row, column)."""
+Printed = float | str | None
+"""A number as printed, text where the paper prints text (``>300``), None where it prints nothing."""
+
+
+@dataclass(frozen=True)
+class Measure:
+    """What is read from a run: ``of`` the result, its unit, and whether more or less of it is better."""
+
+    name: str
+    of: Callable[[Result], float]
+    better: Literal["more", "less"] = "more"
+    unit: str = "%"
+
+
+ACCURACY = Measure("test accuracy of the mean model", lambda r: r.last("accuracy"))
+TRAIN = Measure("training accuracy of the mean model", lambda r: _final(r, "train_accuracy"))
+GAP = Measure(
+    "training less test accuracy",
+    lambda r: _final(r, "train_accuracy") - r.last("accuracy"),
+    "less",
+)
+PERSONAL = Measure(
+    "mean over clients of a client's own model's accuracy on its own test images",
+    lambda r: r.last("client_accuracy"),
+)
+SHARPNESS = Measure(
+    "largest Hessian eigenvalue of f at the mean model", lambda r: _final(r, "sharpness"), "less", ""
+)
+
+
+def rounds_to(accuracy: float, personal: bool = False) -> Measure:
+    """The first measured round with so many percent of accuracy; inf where it never came."""
+    measure = "client_accuracy" if personal else "accuracy"
+    return Measure(f"rounds to {accuracy:g} %", lambda r: r.rounds_to(accuracy, measure), "less", "rounds")
+
+
+def _final(result: Result, name: str) -> float:
+    return float(result.final.get(name, math.nan))
+
+
+@dataclass(frozen=True)
+class Line:
+    """A row or a column: its label, what it sets of a :class:`.cells.Cell`, and a column's own measure."""
+
+    label: str
+    sets: Mapping[str, Any] = field(default_factory=dict)
+    measure: Measure | None = None
+
+
+@dataclass(frozen=True)
+class Order:
+    """What the paper reads from its table: in each pair of entries the first is the better one."""
+
+    text: str
+    pairs: tuple[tuple[Entry, Entry], ...]
+
+
+@dataclass(frozen=True)
+class Item:
+    """One table or figure.
+
+    ``key``: ``<paper>.table_<n>`` or ``<paper>.figure_<n>``; ``setting``: the paper's, in words; ``base``:
+    what all entries have in common; ``printed``: row -> its printed numbers, in the order of the columns
+    (empty where the paper only draws); ``form``: how it is drawn; ``unsaid``: what the paper leaves open, and
+    what is taken for it; ``axis``: what curves are drawn over, so many a round (``per_round`` of a row; 1).
+    """
+
+    key: str
+    title: str
+    source: str
+    setting: str
+    base: Mapping[str, Any]
+    rows: tuple[Line, ...]
+    columns: tuple[Line, ...]
+    measure: Measure = ACCURACY
+    printed: Mapping[str, Sequence[Printed]] = field(default_factory=dict)
+    orders: tuple[Order, ...] = ()
+    form: Literal["bars", "curves", "surfaces"] = "bars"
+    unsaid: str = ""
+    axis: str = "round"
+    per_round: Mapping[str, int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for row, numbers in self.printed.items():
+            if row not in self.row_labels or len(numbers) != len(self.columns):
+                raise InputError(f"{self.key}: the printed row {row!r} does not fit the table")
+        known = {(row, column) for row in self.row_labels for column in self.column_labels}
+        for order in self.orders:
+            for entry in (entry for pair in order.pairs for entry in pair):
+                if entry not in known:
+                    raise InputError(f"{self.key}: {entry} in {order.text!r} is no entry")
+
+    @property
+    def row_labels(self) -> list[str]:
+        return [line.label for line in self.rows]
+
+    @property
+    def column_labels(self) -> list[str]:
+        return [line.label for line in self.columns]
+
+    @property
+    def papers_datasets(self) -> list[str]:
+        """The image sets that its entries need, in their order."""
+        return list(dict.fromkeys(cell.dataset for cell in self.cells().values()))
+
+    def cells(self) -> dict[Entry, Cell]:
+        """What is run for each entry."""
+        return {
+            (row.label, column.label): Cell(**merged(self.base, row.sets, column.sets))
+            for row in self.rows
+            for column in self.columns
+        }
+
+    def measures(self, column: str) -> Measure:
+        """What a column tells."""
+        return self.columns[self.column_labels.index(column)].measure or self.measure
+
+    def number(self, entry: Entry) -> Printed:
+        """What the paper prints there."""
+        row, column = entry
+        return self.printed[row][self.column_labels.index(column)] if row in self.printed else None
+
+
+def merged(*parts: Mapping[str, Any]) -> dict[str, Any]:
+    """Later settings win; letters and epochs are joined."""
+    whole: dict[str, Any] = {}
+    for part in parts:
+        for name, value in part.items():
+            both = isinstance(value, Mapping) and name in whole
+            whole[name] = {**whole[name], **value} if both else value
+    return whole
+
+
+def methods(*labels_and_names: tuple[str, str], **more: Any) -> tuple[Line, ...]:
+    """A row for each method: (label in the paper, name in its set-up)."""
+    return tuple(Line(label, {"method": name, **more}) for label, name in labels_and_names)
+
+
+def rows_of(text: str) -> dict[str, list[Printed]]:
+    """The numbers of a printed table: one line a row, ``label | number number ...``; ``-`` is nothing."""
+    table: dict[str, list[Printed]] = {}
+    for line in text.strip().splitlines():
+        label, _, numbers = line.partition("|")
+        table[label.strip()] = [_printed(word) for word in numbers.split()]
+    return table
+
+
+def beside(*tables: Mapping[str, Sequence[Printed]]) -> dict[str, list[Printed]]:
+    """Tables of the same rows, one beside the other."""
+    return {row: [number for table in tables for number in table[row]] for row in tables[0]}
+
+
+def _printed(word: str) -> Printed:
+    if word == "-":
+        return None
+    try:
+        return float(word)
+    except ValueError:
+        return word
+
+
+def best(rows: Sequence[str], over: Sequence[str], columns: Iterable[str], text: str) -> Order:
+    """In every column, every one of ``rows`` is better than every one of ``over``."""
+    return Order(text, tuple(((a, c), (b, c)) for c in columns for a in rows for b in over if a != b))
+
+
+def rising(columns: Sequence[str], rows: Sequence[str], text: str) -> Order:
+    """In every row, every column is better than the one before it."""
+    pairs = zip(columns[1:], columns[:-1])
+    return Order(text, tuple(((r, b), (r, a)) for b, a in pairs for r in rows))
+
+
+__all__ = [
+    "ACCURACY", "GAP", "PERSONAL", "SHARPNESS", "TRAIN", "Entry", "Item", "Line", "Measure", "Order",
+    "Printed", "beside", "best", "merged", "methods", "rising", "rounds_to", "rows_of",
+]  # fmt: skip

@@ -1,0 +1,200 @@
+"""The paper's numbers beside ours: gathered from cells, kept as a small CSV file, told as a page."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from dfltheory.errors import DataError
+from dfltheory.files import write_text
+from validation.reproduce.cells import MODELS, Result
+from validation.reproduce.items import Entry, Item, Order
+from validation.reproduce.scales import Scale
+
+HEADER = ("row", "column", "seed", "paper", "ours")
+
+
+@dataclass(frozen=True)
+class Count:
+    """How often an order of the paper appears: of ``pairs``, in the printed numbers (None: none printed), in
+    the means over seeds, and in every single seed."""
+
+    text: str
+    pairs: int
+    printed: int | None
+    mean: int
+    every: int
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """``values``: for each entry one number a seed; ``seeds``: which."""
+
+    item: Item
+    scale: Scale
+    seeds: tuple[int, ...]
+    values: Mapping[Entry, tuple[float, ...]]
+
+    @classmethod
+    def of(
+        cls, item: Item, scale: Scale, seeds: Sequence[int], results: Mapping[tuple[Entry, int], Result]
+    ) -> Outcome:
+        """What the item's measures read from the results of its cells."""
+        values = {
+            entry: tuple(item.measures(entry[1]).of(results[entry, seed]) for seed in seeds)
+            for entry in item.cells()
+        }
+        return cls(item, scale, tuple(seeds), values)
+
+    @property
+    def name(self) -> str:
+        return f"{self.item.key}-{self.scale.name}"
+
+    def counts(self) -> list[Count]:
+        """Every order of the paper, counted."""
+        return [self._count(order) for order in self.item.orders]
+
+    def _count(self, order: Order) -> Count:
+        printed, mean, every, said = 0, 0, 0, 0
+        for a, b in order.pairs:
+            p, q = self.item.number(a), self.item.number(b)
+            if p is not None and q is not None:
+                said += 1
+                printed += self._better(a, _number(p), _number(q))
+            ours = list(zip(self.values[a], self.values[b]))
+            mean += self._better(a, _mean(self.values[a]), _mean(self.values[b]))
+            every += all(self._better(a, x, y) for x, y in ours)
+        return Count(order.text, len(order.pairs), printed if said else None, mean, every)
+
+    def _better(self, entry: Entry, a: float, b: float) -> bool:
+        """Is a better than b? A run that diverged (nan) is worse than any that did not."""
+        if math.isnan(a) or math.isnan(b):
+            return math.isnan(b) and not math.isnan(a)
+        return a < b if self.item.measures(entry[1]).better == "less" else a > b
+
+    # -- files --------------------------------------------------------------------------------------
+
+    def to_csv(self) -> str:
+        """One line for each entry and seed."""
+        out = io.StringIO()
+        lines = csv.writer(out, lineterminator="\n")
+        lines.writerow(HEADER)
+        for entry, numbers in self.values.items():
+            printed = self.item.number(entry)
+            for seed, value in zip(self.seeds, numbers):
+                lines.writerow([*entry, seed, "" if printed is None else printed, f"{value:.6g}"])
+        return out.getvalue()
+
+    @classmethod
+    def from_csv(cls, item: Item, scale: Scale, text: str) -> Outcome:
+        """What :meth:`to_csv` wrote; DataError where it does not fit the item."""
+        values: dict[Entry, dict[int, float]] = {}
+        for line in csv.DictReader(io.StringIO(text)):
+            values.setdefault((line["row"], line["column"]), {})[int(line["seed"])] = float(line["ours"])
+        seeds = tuple(sorted(next(iter(values.values()), {})))
+        if set(values) != set(item.cells()) or any(tuple(sorted(v)) != seeds for v in values.values()):
+            raise DataError(f"the table of {item.key} does not have its entries: run it again")
+        return cls(item, scale, seeds, {e: tuple(values[e][s] for s in seeds) for e in item.cells()})
+
+    def save(self, folder: Path) -> list[Path]:
+        """The table as CSV and as a page."""
+        paths = [folder / f"{self.name}.csv", folder / f"{self.name}.md"]
+        write_text(paths[0], self.to_csv())
+        write_text(paths[1], self.page())
+        return paths
+
+    # -- the page -----------------------------------------------------------------------------------
+
+    def page(self) -> str:
+        """Setting, reductions, both tables in one, orders."""
+        item, command = self.item, f"python -m validation.reproduce {self.item.key} --scale {self.scale.name}"
+        seeds = ", ".join(map(str, self.seeds))
+        parts = [
+            f"# {item.title}",
+            f"Source: {item.source}. Command: `{command} --seeds {len(self.seeds)}`",
+            f"**The paper's setting.** {item.setting} {item.unsaid}".strip(),
+            f"**Here** ({self.scale.name} scale, seeds {seeds}). " + self._here(),
+            self._legend(),
+            self.table(),
+            *self._orders(),
+            f"![{item.title}]({self.name}.svg)",
+            "At a reduced scale these numbers say nothing of the paper's own: only which of its comparisons "
+            "appear under the reductions above."
+            if self.scale.data
+            else "",
+        ]
+        return "\n\n".join(part for part in parts if part) + "\n"
+
+    def _here(self) -> str:
+        lines = []
+        for name in self.item.papers_datasets:
+            cell = next(c for c in self.item.cells().values() if c.dataset == name)
+            model = MODELS[cell.paper][name]
+            found = self.scale.reductions(name, cell.setup().rounds, model, cell.clients)
+            lines.append(f"{name}: " + ("; ".join(found) if found else "as in the paper") + ".")
+        return " ".join(lines)
+
+    def _legend(self) -> str:
+        measures = list(dict.fromkeys(self.item.measures(c).name for c in self.item.column_labels))
+        spread = " ± the standard deviation over seeds" if len(self.seeds) > 1 else ""
+        paper = "The paper's number, then ours in bold" if self.item.printed else "Ours"
+        return f"{paper}{spread}: {'; '.join(measures)}."
+
+    def table(self) -> str:
+        """A Markdown table, rows and columns as in the paper."""
+        item = self.item
+        lines = ["| | " + " | ".join(item.column_labels) + " |", "|---" * (len(item.columns) + 1) + "|"]
+        for row in item.row_labels:
+            entries = [self._entry((row, column)) for column in item.column_labels]
+            lines.append(f"| {row} | " + " | ".join(entries) + " |")
+        return "\n".join(lines)
+
+    def _entry(self, entry: Entry) -> str:
+        numbers, printed = self.values[entry], self.item.number(entry)
+        mean = _mean(numbers)
+        whole = self.item.measures(entry[1]).unit == "rounds"
+        told = (
+            ("never" if whole else "diverged") if not math.isfinite(mean) else f"{mean:.{0 if whole else 3}g}"
+        )
+        if math.isfinite(mean) and not whole:
+            told = f"{mean:.1f}"
+        if math.isfinite(mean) and len(numbers) > 1:
+            told += f" ± {statistics.stdev(numbers):.1f}"
+        paper = "" if not self.item.printed else f"{'-' if printed is None else _text(printed)} "
+        return f"{paper}**{told}**"
+
+    def _orders(self) -> list[str]:
+        counts = self.counts()
+        if not counts:
+            return []
+        seeds = f"in each of the {len(self.seeds)} seeds" if len(self.seeds) > 1 else "in the one seed"
+        lines = [
+            "**Which of the paper's orderings appear** (pairs of entries, the first the better one)",
+            f"| what the paper reads from it | pairs | in its numbers | in our means | {seeds} |\n"
+            "|---|---|---|---|---|",
+        ]
+        for c in counts:
+            printed = "not printed" if c.printed is None else str(c.printed)
+            lines[1] += f"\n| {c.text} | {c.pairs} | {printed} | {c.mean} | {c.every} |"
+        return lines
+
+
+def _mean(numbers: Sequence[float]) -> float:
+    return statistics.fmean(numbers) if all(map(math.isfinite, numbers)) else math.nan
+
+
+def _number(printed: float | str) -> float:
+    """``>300`` is never reached: infinite."""
+    return printed if isinstance(printed, float) else math.inf
+
+
+def _text(printed: float | str) -> str:
+    return printed if isinstance(printed, str) else f"{printed:g}"
+
+
+__all__ = ["Count", "Outcome"]

@@ -1,0 +1,159 @@
+"""Figures in the papers' form: bars by topology or method, curves over the rounds, loss surfaces."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dfltheory.analysis.figures import looks
+from dfltheory.analysis.plots import style
+from dfltheory.files import replacing
+from validation.reproduce.cells import Result
+from validation.reproduce.items import PERSONAL, Entry, Item
+from validation.reproduce.outcome import Outcome
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+Results = Mapping[tuple[Entry, int], Result]
+
+
+def save(outcome: Outcome, results: Results, folder: Path) -> Path:
+    """The item's figure as SVG."""
+    path = folder / f"{outcome.name}.svg"
+    with style():
+        figure = {"bars": bars, "curves": curves, "surfaces": surfaces}[outcome.item.form](outcome, results)
+        with replacing(path) as temporary:
+            figure.savefig(temporary, metadata={"Date": None}, bbox_inches="tight")
+    return path
+
+
+def bars(outcome: Outcome, results: Results) -> Figure:
+    """Ours, and beside it the paper's: columns along the axis, a bar for each row."""
+    from matplotlib.figure import Figure
+
+    item = outcome.item
+    ours = dict(outcome.values)
+    panels: list[tuple[str, Mapping[Entry, Any]]] = [(f"here, {outcome.scale.name} scale", ours)]
+    if item.printed:
+        printed = {entry: (_number(item.number(entry)),) for entry in ours}
+        panels.insert(0, ("in the paper", printed))
+    turned = len(item.rows) > 3 * len(item.columns)  # many rows in few columns: the rows along the axis
+    places = item.row_labels if turned else item.column_labels
+    width = min(12.0, max(3.2, 0.16 * len(item.rows) * len(item.columns) + 1.5)) * len(panels)
+    figure = Figure(figsize=(min(width, 14), 3.2), layout="constrained")
+    for ax, (title, table) in zip(figure.subplots(1, len(panels), squeeze=False)[0], panels):
+        _bars(ax, item, table, turned)
+        ax.set_title(title)
+        ax.set_xticks(
+            range(len(places)),
+            places,
+            rotation=0 if _short(places) else 30,
+            ha="center" if _short(places) else "right",
+        )
+    first = figure.axes[0]
+    unit = item.measure.unit
+    first.set_ylabel("%" if unit == "%" else item.measure.name)
+    if not turned:
+        figure.legend(*first.get_legend_handles_labels(), loc="outside lower center", ncols=5)
+    return figure
+
+
+def _bars(ax: Axes, item: Item, table: Mapping[Entry, Any], turned: bool) -> None:
+    lines, places = (item.column_labels, item.row_labels) if turned else (item.row_labels, item.column_labels)
+    width = 0.84 / len(lines)
+    shades = [str(round(s, 2)) for s in np.linspace(0.25, 0.9, len(lines))]
+    hatches = ["", "///", "", "...", "", "xxx", "", "\\\\\\", "", "++", "", "oo", ""]
+    low = math.inf
+    for k, line in enumerate(lines):
+        numbers = [table[(place, line) if turned else (line, place)] for place in places]
+        means = [float(np.mean(n)) if np.isfinite(n).all() else math.nan for n in numbers]
+        errors = [float(np.std(n, ddof=1)) if len(n) > 1 and np.isfinite(n).all() else 0.0 for n in numbers]
+        at = np.arange(len(places)) + (k - (len(lines) - 1) / 2) * width
+        ax.bar(
+            at,
+            means,
+            width,
+            yerr=errors if any(errors) else None,
+            label=line,
+            color=shades[k],
+            edgecolor="black",
+            linewidth=0.5,
+            hatch=hatches[k % len(hatches)],
+            error_kw={"linewidth": 0.7},
+        )
+        for x, mean in zip(at, means):
+            if math.isnan(mean):
+                ax.text(x, 0.02, "x", ha="center", transform=ax.get_xaxis_transform(), fontsize=6)
+        low = min([low, *(m for m in means if not math.isnan(m))])
+    top = max((p.get_height() for p in ax.patches if np.isfinite(p.get_height())), default=1.0)  # type: ignore[attr-defined]
+    if math.isfinite(low) and low > 0.5 * top:  # differences of a few percent are what is compared
+        ax.set_ylim(low - 0.25 * (top - low) - 0.01 * top)
+
+
+def curves(outcome: Outcome, results: Results) -> Figure:
+    """A panel for each column: the measure over the rounds, a line for each row, mean over seeds."""
+    from matplotlib.figure import Figure
+
+    item, measure = outcome.item, "accuracy"
+    if item.measure is PERSONAL:
+        measure = "client_accuracy"
+    columns = item.column_labels
+    across = min(3, len(columns))
+    down = -(-len(columns) // across)
+    figure = Figure(figsize=(3.1 * across + 0.4, 2.5 * down + 0.7), layout="constrained")
+    axes = figure.subplots(down, across, squeeze=False, sharey=True).ravel()
+    for ax, column in zip(axes, columns):
+        for row, look in zip(item.row_labels, looks()):
+            runs = [results[(row, column), seed] for seed in outcome.seeds]
+            if any(run.diverged is not None for run in runs):
+                continue
+            over = np.array(runs[0].rounds) * item.per_round.get(row, 1)
+            values = np.array([[float(v) for v in run.measures[measure]] for run in runs])
+            ax.plot(over, values.mean(axis=0), label=row, **look)
+        ax.set(title=column, xlabel=item.axis)
+    for ax in axes[len(columns) :]:
+        ax.set_visible(False)
+    axes[0].set_ylabel("test accuracy (%)")
+    handles = {label: handle for ax in axes for handle, label in zip(*ax.get_legend_handles_labels())}
+    figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=5)
+    return figure
+
+
+def surfaces(outcome: Outcome, results: Results) -> Figure:
+    """A panel for each column: both rows' loss along the two directions, as the paper draws them."""
+    from matplotlib.figure import Figure
+
+    item, seed = outcome.item, outcome.seeds[0]
+    figure = Figure(figsize=(4.2 * len(item.columns), 4.0), layout="constrained")
+    for k, column in enumerate(item.column_labels):
+        ax: Any = figure.add_subplot(1, len(item.columns), k + 1, projection="3d")
+        for row, look in zip(
+            item.row_labels, ({"color": "0.15", "linewidth": 0.6}, {"color": "#D55E00", "linewidth": 0.6})
+        ):
+            final = results[(row, column), seed].final
+            if "landscape" not in final:
+                continue
+            along = np.array(final["along"], dtype=float)
+            loss = np.array(final["landscape"], dtype=float)
+            X, Y = np.meshgrid(along, along, indexing="ij")
+            ax.plot_wireframe(X, Y, np.log10(loss), label=row, **look)
+        ax.set(title=column, xlabel="first direction", ylabel="second direction", zlabel="log10 loss")
+        ax.legend(loc="upper left")
+    return figure
+
+
+def _number(printed: Any) -> float:
+    return printed if isinstance(printed, float) else math.nan
+
+
+def _short(labels: list[str]) -> bool:
+    return max(map(len, labels)) * len(labels) < 40
+
+
+__all__ = ["bars", "curves", "save", "surfaces"]

@@ -1,0 +1,75 @@
+"""Run what an item needs, several cells at once, and write its table, page and figure."""
+
+from __future__ import annotations
+
+import argparse
+import math
+from pathlib import Path
+
+from dfltheory.errors import InputError
+from dfltheory.files import write_text
+from validation.reproduce import pictures
+from validation.reproduce.cells import Plan, Result, one_thread, perform
+from validation.reproduce.items import Entry, Item
+from validation.reproduce.outcome import Outcome
+from validation.reproduce.scales import scale as scale_of
+from validation.reproduce.spectral import Spectral
+
+
+def reproduce(item: Item | Spectral, options: argparse.Namespace) -> list[Path]:
+    """The files of one item. Cells that have been run, for this or another item, are not run again."""
+    if options.seeds < 1 or options.jobs < 1:
+        raise InputError("--seeds and --jobs must be at least 1")
+    if isinstance(item, Spectral):
+        path = options.out / f"{item.key}.md"
+        write_text(path, item.page())
+        print(item.page())
+        return [path]
+    scale, seeds = scale_of(options.scale), range(options.seeds)
+    plans = {(entry, seed): cell.plan(scale, seed) for entry, cell in item.cells().items() for seed in seeds}
+    results = perform_all(plans, options)
+    outcome = Outcome.of(item, scale, seeds, results)
+    written = outcome.save(options.out)
+    written.append(pictures.save(outcome, results, options.out))
+    print(outcome.page())
+    print("written: " + ", ".join(map(str, written)))
+    return written
+
+
+def perform_all(
+    plans: dict[tuple[Entry, int], Plan], options: argparse.Namespace
+) -> dict[tuple[Entry, int], Result]:
+    """Every plan's result. The longest first, so that processes end together."""
+    from joblib import Parallel, delayed
+    from rich.console import Console
+    from rich.progress import Progress
+
+    different = {plan.digest(): plan for plan in plans.values()}
+    order = sorted(different, key=lambda digest: -_work(different[digest]))
+    runs = Parallel(n_jobs=options.jobs, return_as="generator")(
+        delayed(_one)(different[digest], options.out / "cells", options.data_root, options.device)
+        for digest in order
+    )
+    found = {}
+    with Progress(console=Console(stderr=True)) as progress:
+        bar = progress.add_task(f"{len(different)} runs", total=len(different))
+        for digest, result in zip(order, runs):
+            found[digest] = result
+            progress.advance(bar)
+    return {place: found[plan.digest()] for place, plan in plans.items()}
+
+
+def _one(plan: Plan, folder: Path, data_root: Path | None, device: str) -> Result:
+    one_thread()
+    return perform(plan, folder, data_root, device)
+
+
+def _work(plan: Plan) -> float:
+    """About how much a run has to do."""
+    setup = plan.cell.setup()
+    passes = sum(setup.epochs.values()) * (2 if setup.letters.get("rho") else 1)
+    clients = math.ceil(plan.m * setup.letters.get("participation", 1.0))
+    return passes * clients * plan.rounds
+
+
+__all__ = ["perform_all", "reproduce"]
