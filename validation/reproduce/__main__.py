@@ -55,12 +55,13 @@ def index(folder: Path) -> str:
     """A page of all keys, with links to the results that lie in ``folder``."""
     lines = [
         "# The papers' tables and figures",
-        "Every table and figure of the four papers (the DFedSAM poster repeats that paper's tables 1 and 2 "
-        "and figure 3) is known with its setting and its printed numbers, and can be run at the paper's scale "
-        "or at a reduced one. Each page declares its reductions; nothing is claimed beyond what was run.",
-        "`python -m validation.reproduce --list` prints this list, `python -m validation.reproduce KEY --show` "
-        "one with its numbers; `python -m validation.reproduce KEY --scale full --device cuda` runs it as the "
-        "paper does, for which a GPU is wanted.",
+        "Every table and figure of the four papers (the DFedSAM poster repeats that paper's tables 1 and "
+        "2 and figure 3) is known with its setting and its printed numbers, and can be run at the "
+        "paper's scale or at a reduced one. Each page declares its reductions; nothing is claimed beyond "
+        "what was run.",
+        "`python -m validation.reproduce --list` prints this list, `python -m validation.reproduce KEY "
+        "--show` one with its numbers; `python -m validation.reproduce KEY --scale full --device cuda` "
+        "runs it as the paper does, for which a GPU is wanted.",
         "| key | what it shows | image sets | run here |\n|---|---|---|---|",
     ]
     for key, item in items().items():

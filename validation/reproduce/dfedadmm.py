@@ -4,7 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from validation.reproduce.items import Item, Line, best, methods, rising, rounds_to, rows_of
+from validation.reproduce.items import (
+    DIVISIONS,
+    FIXED,
+    FIXED_NAMES,
+    Item,
+    Line,
+    best,
+    divided,
+    methods,
+    rising,
+    rounds_to,
+    rows_of,
+)
 
 SOURCE = "DFedADMM paper"
 COMMON = (
@@ -22,17 +34,10 @@ ALL = methods(
     ("DFedADMM-SAM", "dfedadmmsam"),
 )
 DECENTRALIZED = ALL[2:]
-DIVISIONS = {"Dir 0.3": "dirichlet 0.3", "Dir 0.6": "dirichlet 0.6", "IID": "iid"}
 DATASETS = {"MNIST": "mnist", "CIFAR-10": "cifar10", "CIFAR-100": "cifar100"}
-FIXED = tuple(Line(name.capitalize(), {"topology": name}) for name in ("ring", "grid", "exp", "full"))
-NAMES = [line.label for line in FIXED]
 OTHERS = [line.label for line in ALL if line.label != "DFedADMM-SAM"]
 
-_table_1_columns = tuple(
-    Line(f"{data} {division}", {"dataset": DATASETS[data], "partition": DIVISIONS[division]})
-    for data in DATASETS
-    for division in DIVISIONS
-)
+_table_1_columns = divided(DATASETS)
 TABLE_1 = Item(
     key="dfedadmm.table_1",
     title="All methods on three image sets, IID and not",
@@ -82,14 +87,18 @@ DFedADMM-SAM | 97.08 98.27 98.29 98.50
 """
     ),
     orders=(
-        rising(NAMES, ("DFedADMM", "DFedADMM-SAM"), "Ring < Grid < Exp < Full for DFedADMM and DFedADMM-SAM"),
+        rising(
+            FIXED_NAMES,
+            ("DFedADMM", "DFedADMM-SAM"),
+            "Ring < Grid < Exp < Full for both new methods",
+        ),
         best(
             ("DFedADMM-SAM",),
             [line.label for line in DECENTRALIZED if line.label != "DFedADMM-SAM"],
-            NAMES,
+            FIXED_NAMES,
             "DFedADMM-SAM is the most accurate on every topology",
         ),
-        best(("DFedADMM",), ("D-PSGD", "DFedAvg"), NAMES, "DFedADMM is better than D-PSGD and DFedAvg"),
+        best(("DFedADMM",), ("D-PSGD", "DFedAvg"), FIXED_NAMES, "DFedADMM is better than D-PSGD and DFedAvg"),
     ),
 )
 

@@ -4,7 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from validation.reproduce.items import PERSONAL, Item, Line, Order, best, methods, rising, rounds_to, rows_of
+from validation.reproduce.items import (
+    FIXED,
+    FIXED_NAMES,
+    PERSONAL,
+    Item,
+    Line,
+    Order,
+    best,
+    methods,
+    rising,
+    rounds_to,
+    rows_of,
+)
 from validation.reproduce.spectral import Spectral
 
 SOURCE = "DFedMDC paper"
@@ -57,7 +69,7 @@ TABLE_1 = Spectral(
 )
 
 
-def _accuracy(key: str, number: str, title: str, lines: tuple[Line, ...], printed: str, begin: int) -> Item:
+def _accuracy(key: str, number: str, title: str, lines: tuple[Line, ...], printed: str) -> Item:
     names = [line.label for line in lines]
     return Item(
         key=key,
@@ -68,7 +80,7 @@ def _accuracy(key: str, number: str, title: str, lines: tuple[Line, ...], printe
         rows=ALL,
         columns=lines,
         measure=PERSONAL,
-        printed={k: v[begin : begin + len(lines)] for k, v in rows_of(printed).items()},
+        printed={k: v[: len(lines)] for k, v in rows_of(printed).items()},
         orders=(
             best(("DFedSMDC",), OTHERS, names, "DFedSMDC is better than every baseline"),
             best(("DFedSMDC",), ("DFedMDC",), names, "SAM on the body helps"),
@@ -103,10 +115,9 @@ TABLE_2 = _accuracy(
     "Personal accuracy of all methods, CIFAR-10 and CIFAR-100",
     (*CIFAR_10, *CIFAR_100),
     _TABLE_2,
-    0,
 )
 TABLE_2_CIFAR_10 = _accuracy(
-    "dfedmdc.table_2.cifar10", "2", "Personal accuracy of all methods, CIFAR-10", CIFAR_10, _TABLE_2, 0
+    "dfedmdc.table_2.cifar10", "2", "Personal accuracy of all methods, CIFAR-10", CIFAR_10, _TABLE_2
 )
 
 
@@ -212,7 +223,6 @@ DFedSAM  | 24.18 16.92 42.87 32.61
 DFedMDC  | 25.71 14.94 49.16 37.25
 DFedSMDC | 29.70 17.81 50.79 39.44
 """,
-    0,
 )
 
 TABLE_7 = _rounds_table(
@@ -253,7 +263,6 @@ def _curves(number: int, title: str, lines: tuple[Line, ...]) -> Item:
 FIGURE_2 = _curves(2, "Personal accuracy over the rounds, CIFAR-10 and CIFAR-100", (*CIFAR_10, *CIFAR_100))
 FIGURE_7 = _curves(7, "Personal accuracy over the rounds, Tiny-ImageNet", TINY)
 
-FIXED = tuple(Line(name.capitalize(), {"topology": name}) for name in ("ring", "grid", "exp", "full"))
 FIGURE_3 = Item(
     key="dfedmdc.figure_3",
     title="Personal accuracy on four topologies, CIFAR-10",
@@ -266,7 +275,7 @@ FIGURE_3 = Item(
     measure=PERSONAL,
     orders=(
         rising(
-            [line.label for line in FIXED],
+            FIXED_NAMES,
             [line.label for line in NETWORKED],
             "from sparse to dense (Ring, Grid, Exp, Full) every method gets better",
         ),

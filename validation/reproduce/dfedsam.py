@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from validation.reproduce.items import (
     ACCURACY,
+    DIVISIONS,
+    FIXED,
+    FIXED_NAMES,
     GAP,
     SHARPNESS,
     TRAIN,
@@ -11,6 +14,7 @@ from validation.reproduce.items import (
     Line,
     beside,
     best,
+    divided,
     methods,
     rising,
     rows_of,
@@ -35,10 +39,7 @@ ALL = methods(
 )
 DECENTRALIZED = tuple(line for line in ALL if line.label not in ("FedAvg", "FedSAM", "DisPFL"))
 RIVALS = ("D-PSGD", "DFedAvg", "DFedAvgM", "DisPFL")
-DIVISIONS = {"Dir 0.3": "dirichlet 0.3", "Dir 0.6": "dirichlet 0.6", "IID": "iid"}
 DATASETS = {"CIFAR-10": "cifar10", "CIFAR-100": "cifar100"}
-FIXED = tuple(Line(name.capitalize(), {"topology": name}) for name in ("ring", "grid", "exp", "full"))
-NAMES = [line.label for line in FIXED]
 
 _table_1_columns = tuple(
     Line(f"{data} {division} {word}", {"dataset": DATASETS[data], "partition": DIVISIONS[division]}, measure)
@@ -115,9 +116,14 @@ DFedSAM-MGS | 80.55 87.39 88.06 88.20
 """
     ),
     orders=(
-        rising(NAMES, [r.label for r in DECENTRALIZED], "Ring < Grid < Exp < Full for every method"),
-        best(("DFedSAM",), ("D-PSGD", "DFedAvg", "DFedAvgM"), NAMES, "DFedSAM is better than the baselines"),
-        best(("DFedSAM-MGS",), ("DFedSAM",), NAMES, "multiple gossip steps help on every topology"),
+        rising(FIXED_NAMES, [r.label for r in DECENTRALIZED], "Ring < Grid < Exp < Full for every method"),
+        best(
+            ("DFedSAM",),
+            ("D-PSGD", "DFedAvg", "DFedAvgM"),
+            FIXED_NAMES,
+            "DFedSAM is better than the baselines",
+        ),
+        best(("DFedSAM-MGS",), ("DFedSAM",), FIXED_NAMES, "multiple gossip steps help on every topology"),
     ),
 )
 
@@ -186,11 +192,7 @@ FIGURE_3 = Item(
     setting=TABLE_1.setting,
     base={"paper": "dfedsam"},
     rows=ALL,
-    columns=tuple(
-        Line(f"{data} {division}", {"dataset": DATASETS[data], "partition": DIVISIONS[division]})
-        for data in DATASETS
-        for division in DIVISIONS
-    ),
+    columns=divided(DATASETS),
     form="curves",
 )
 
@@ -211,7 +213,7 @@ FIGURE_4 = Item(
         best(
             ("Q = 4",),
             ("Q = 1",),
-            NAMES[:3],
+            FIXED_NAMES[:3],
             "more gossip steps a round give more accuracy after as many rounds (Q = 4 above Q = 1)",
         ),
     ),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from validation.reproduce.items import Item, Line, best, methods, rising, rows_of
+from validation.reproduce.items import Item, Line, best, divided, methods, rising, rows_of
 
 SOURCE = "DFedSGPSM paper"
 COMMON = (
@@ -23,20 +23,10 @@ ALL = methods(
 )
 OURS = ("DFedSGPSM", "DFedSGPSM-S")
 OTHERS = [line.label for line in ALL if line.label not in OURS]
-DIVISIONS = {"Dir 0.3": "dirichlet 0.3", "Dir 0.6": "dirichlet 0.6", "IID": "iid"}
 
 
-def columns(*datasets: tuple[str, str]) -> tuple[Line, ...]:
-    """A column for each image set and division."""
-    return tuple(
-        Line(f"{label} {division}", {"dataset": name, "partition": kind})
-        for label, name in datasets
-        for division, kind in DIVISIONS.items()
-    )
-
-
-def _table_1(key: str, title: str, *datasets: tuple[str, str], begin: int = 0) -> Item:
-    lines = columns(*datasets)
+def _table_1(key: str, title: str, datasets: dict[str, str]) -> Item:
+    lines = divided(datasets)
     names = [line.label for line in lines]
     whole = rows_of(
         """
@@ -59,7 +49,7 @@ DFedSGPSM-S | 98.43 98.53 98.53 81.35 82.36 83.84 58.80 60.21 62.10
         base={"paper": "dfedsgpsm"},
         rows=ALL,
         columns=lines,
-        printed={row: numbers[begin : begin + len(lines)] for row, numbers in whole.items()},
+        printed={row: numbers[: len(lines)] for row, numbers in whole.items()},
         orders=(
             best(OURS, OTHERS, names, "DFedSGPSM and DFedSGPSM-S are better than every baseline"),
             best(("OSGP",), ("SGP",), names, "local steps help: OSGP is better than SGP"),
@@ -74,11 +64,9 @@ DFedSGPSM-S | 98.43 98.53 98.53 81.35 82.36 83.84 58.80 60.21 62.10
 TABLE_1 = _table_1(
     "dfedsgpsm.table_1",
     "All methods on three image sets, IID and not",
-    ("MNIST", "mnist"),
-    ("CIFAR-10", "cifar10"),
-    ("CIFAR-100", "cifar100"),
+    {"MNIST": "mnist", "CIFAR-10": "cifar10", "CIFAR-100": "cifar100"},
 )
-TABLE_1_MNIST = _table_1("dfedsgpsm.table_1.mnist", "All methods on MNIST, IID and not", ("MNIST", "mnist"))
+TABLE_1_MNIST = _table_1("dfedsgpsm.table_1.mnist", "All methods on MNIST, IID and not", {"MNIST": "mnist"})
 
 TABLE_2 = Item(
     key="dfedsgpsm.table_2",

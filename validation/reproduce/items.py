@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from dfltheory.errors import InputError
-from validation.reproduce.cells import Cell, Result
+from validation.reproduce.cells import TOPOLOGIES, Cell, Result
 
 Entry = tuple[str, str]
 """(row, column)."""
@@ -145,6 +145,22 @@ def merged(*parts: Mapping[str, Any]) -> dict[str, Any]:
     return whole
 
 
+FIXED = tuple(Line(name.capitalize(), {"topology": name}) for name in TOPOLOGIES)
+"""A column for each fixed topology, from sparse to dense."""
+FIXED_NAMES = [line.label for line in FIXED]
+DIVISIONS = {"Dir 0.3": "dirichlet 0.3", "Dir 0.6": "dirichlet 0.6", "IID": "iid"}
+"""The divisions that three of the papers compare."""
+
+
+def divided(datasets: Mapping[str, str]) -> tuple[Line, ...]:
+    """A column for each image set (label -> name) and division."""
+    return tuple(
+        Line(f"{label} {division}", {"dataset": name, "partition": kind})
+        for label, name in datasets.items()
+        for division, kind in DIVISIONS.items()
+    )
+
+
 def methods(*labels_and_names: tuple[str, str], **more: Any) -> tuple[Line, ...]:
     """A row for each method: (label in the paper, name in its set-up)."""
     return tuple(Line(label, {"method": name, **more}) for label, name in labels_and_names)
@@ -185,6 +201,10 @@ def rising(columns: Sequence[str], rows: Sequence[str], text: str) -> Order:
 
 
 __all__ = [
-    "ACCURACY", "GAP", "PERSONAL", "SHARPNESS", "TRAIN", "Entry", "Item", "Line", "Measure", "Order",
-    "Printed", "beside", "best", "merged", "methods", "rising", "rounds_to", "rows_of",
+    # measures
+    "ACCURACY", "GAP", "PERSONAL", "SHARPNESS", "TRAIN", "Measure", "rounds_to",
+    # tables
+    "Entry", "Item", "Line", "Order", "Printed", "beside", "merged", "rows_of",
+    # rows, columns, orders
+    "DIVISIONS", "FIXED", "FIXED_NAMES", "best", "divided", "methods", "rising",
 ]  # fmt: skip
