@@ -162,3 +162,9 @@ def test_import_and_help_load_neither_torch_nor_sympy():
     code = f"import sys, dfltheory, dfltheory.cli; print(sorted({heavy} & set(sys.modules)))"
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert out.strip() == "[]"
+
+
+def test_the_package_is_a_command_too():
+    told = subprocess.run([sys.executable, "-m", "dfltheory", "--version"], capture_output=True, text=True)
+    assert told.returncode == 0
+    assert told.stdout.startswith("dfltheory ")

@@ -24,7 +24,11 @@ KNOWN = {
         *(f"table_{n}" for n in (1, 2, 3)),
         *(f"figure_{n}" for n in ("2", "3", "4", "5a", "5b", "6")),
     ],
-    "dfedadmm": [*(f"table_{n}" for n in (1, 2, 3, 4, 5)), *(f"figure_{n}" for n in (2, 3, 4))],
+    "dfedadmm": [
+        "table_2.penalty",
+        *(f"table_{n}" for n in (1, 2, 3, 4, 5)),
+        *(f"figure_{n}" for n in (2, 3, 4)),
+    ],
     "dfedsgpsm": ["table_1", "table_1.mnist", "table_2", "figure_1", "figure_2"],
     "dfedmdc": [
         *(f"table_{n}" for n in ("1", "2", "2.cifar10", "3", "4", "6", "7")),
@@ -55,7 +59,7 @@ def test_an_item_fits_its_paper(item):
         assert full.examples is full.tests is None
 
 
-@pytest.mark.parametrize("item", [i for i in TABLES if ".table_" in i.key], ids=lambda i: i.key)
+@pytest.mark.parametrize("item", [i for i in TABLES if ".table_" in i.key and i.printed], ids=lambda i: i.key)
 def test_a_table_has_a_number_for_every_row(item):
     assert set(item.printed) == set(item.row_labels)
     numbers = [n for row in item.printed.values() for n in row if isinstance(n, float)]

@@ -93,7 +93,8 @@ def _bars(ax: Axes, item: Item, table: Mapping[Entry, Any], turned: bool) -> Non
         low = min([low, *(m for m in means if not math.isnan(m))])
     top = max((p.get_height() for p in ax.patches if np.isfinite(p.get_height())), default=1.0)  # type: ignore[attr-defined]
     if math.isfinite(low) and low > 0.5 * top:  # differences of a few percent are what is compared
-        ax.set_ylim(low - 0.25 * (top - low) - 0.01 * top)
+        room = 0.25 * (top - low) + 0.01 * top
+        ax.set_ylim(low - room, top + room / 4)
 
 
 def curves(outcome: Outcome, results: Results) -> Figure:
