@@ -145,7 +145,11 @@ class Algorithm:
         raise TypeError(f"{type(self).__name__} does not say what its clients do alone (local_update)")
 
     def communicate(self, state: Any, mix: Mix) -> Any:
-        """Neighbours only: the network, no gradients."""
+        """Neighbours only: the network, no gradients.
+
+        What is sent is z, and ``state.x`` is gone: the core has let the old models' memory go. What else a
+        client needs now is a field of its own state.
+        """
         raise TypeError(f"{type(self).__name__} does not say what its clients exchange (communicate)")
 
     def finish(self, state: Any, grad: Oracle) -> Any:

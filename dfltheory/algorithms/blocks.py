@@ -12,6 +12,9 @@ from dfltheory.algorithms.base import Algorithm, Mix, Oracle, perturbed
 Index = Any
 """A slice or a tensor of positions: coordinates of the last axis."""
 
+_SHORT = 4096
+"""Coordinates that are not worth cutting."""
+
 
 def blocks(shared: Index | None, d: int) -> tuple[Index, Index]:
     """The coordinates of u and of v; without a split everything is shared, and v is empty."""
@@ -41,8 +44,20 @@ def exchange(z: Tensor, shared: Index | None, mix: Mix, times: int = 1) -> Tenso
     if is_empty(u):
         return z
     mixed = z.clone()
-    mixed[..., u] = mix(z[..., u].contiguous(), times=times)
+    for part in parts(u):
+        mixed[..., part] = mix(z[..., part].contiguous(), times=times)
     return mixed
+
+
+def parts(index: Index, at_most: int = 16) -> list[Index]:
+    """An index cut into some of its coordinates at a time, so that no work on them makes a copy of them all.
+
+    How it is cut depends on its length alone: all processes of a distributed run cut it the same way.
+    """
+    begin, end = (index.start, index.stop) if isinstance(index, slice) else (0, len(index))
+    width = max(_SHORT, -(-(end - begin) // at_most))
+    cuts = [slice(a, min(a + width, end)) for a in range(begin, end, width)]
+    return cuts if isinstance(index, slice) else [index[cut] for cut in cuts]
 
 
 def descend(
@@ -76,8 +91,11 @@ def descend(
         if alpha:
             velocity = g if velocity is None else velocity.mul_(alpha).add_(g)
             g = velocity
-        y[..., block] -= eta * g
+        if isinstance(block, slice):
+            y[..., block].sub_(g, alpha=eta)
+        else:
+            y.index_add_(-1, block, g, alpha=-eta)
     return y
 
 
-__all__ = ["Index", "blocks", "descend", "exchange", "is_empty"]
+__all__ = ["Index", "blocks", "descend", "exchange", "is_empty", "parts"]

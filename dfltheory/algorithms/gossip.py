@@ -14,9 +14,9 @@ from dfltheory.errors import InputError
 
 @dataclass(frozen=True)
 class StepState(State):
-    """State with the step size that z, a direction, is still to be taken with."""
+    """State with the step eta g (S, m, d) that is taken once the neighbours have been heard; None: it was."""
 
-    step: float = 0.0
+    step: Tensor | None = None
 
 
 @dataclass(frozen=True)
@@ -50,12 +50,13 @@ class DPSGD(Algorithm):
         eta = self.decayed(self.eta, grad.t)
         if self.order == "adapt-then-combine":
             return replace(state, z=torch.sub(state.x, g, alpha=eta))
-        return replace(state, z=g, step=eta)
+        return replace(state, z=state.x, step=g.mul_(eta))
 
     def communicate(self, state: StepState, mix: Mix) -> StepState:
         if self.order == "adapt-then-combine":
             return replace(state, x=mix(state.z))
-        return replace(state, x=mix(state.x).sub_(state.z, alpha=state.step))
+        assert state.step is not None
+        return replace(state, x=mix(state.z).sub_(state.step), step=None)
 
     def theory_values(self) -> dict[str, float]:
         return {**super().theory_values(), "K": 1, "Q": 1, "rho": 0.0, "alpha": 0.0}

@@ -36,7 +36,7 @@ class PrimalDual(Algorithm):
             g = self.slope(grad, y, rho).sub_(state.dual)
             g.add_(y, alpha=1 / lam).sub_(state.x, alpha=1 / lam)
             y.sub_(g, alpha=eta)
-        dual = state.dual - y.sub(state.x).div_(lam)
+        dual = torch.sub(state.x, y).div_(lam).add_(state.dual)
         return replace(state, z=y.sub_(state.dual, alpha=lam), dual=dual)
 
     def lookahead(self, state: DualState, eta: float, K: int, lam: float) -> Tensor | None:

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from dfltheory.algorithms.base import Algorithm, Mix, Oracle, State, replace
+from dfltheory.algorithms.blocks import parts
 
 
 @dataclass(frozen=True)
@@ -45,13 +46,14 @@ class DisPFL(Algorithm):
     source: ClassVar[str] = "Dai et al. 2022"
 
     def init(self, x0: Tensor, grad: Oracle) -> MaskedState:
-        mask = torch.zeros_like(x0)
-        luck = grad.uniform(tuple(x0.shape[1:]))
-        for block in grad.blocks:
-            n = block.stop - block.start
-            born = luck[..., block].topk(max(1, round((1 - self.sparsity) * n)), dim=-1).indices
-            mask[..., block] = torch.zeros_like(luck[..., block]).scatter_(-1, born, 1.0)
-        return MaskedState(x=x0 * mask, z=x0, mask=mask)
+        mask, luck = torch.zeros_like(x0), grad.uniform(tuple(x0.shape[1:]))
+        few = max(1, 10**6 // x0.shape[-1])  # clients at a time: the positions of their weights take room
+        for living, drawn in zip(mask.split(few, dim=1), luck.split(few, dim=1)):
+            for block in grad.blocks:
+                n = block.stop - block.start
+                born = drawn[..., block].topk(max(1, round((1 - self.sparsity) * n)), dim=-1).indices
+                living[..., block].scatter_(-1, born, 1.0)
+        return MaskedState(x=torch.mul(x0, mask, out=luck), z=x0, mask=mask)
 
     def local_update(self, state: MaskedState, grad: Oracle) -> MaskedState:
         eta, y = self.decayed(self.eta, grad.t), grad.begin(state.x)
@@ -66,8 +68,11 @@ class DisPFL(Algorithm):
         return replace(state, z=y.mul_(mask), mask=mask)
 
     def communicate(self, state: MaskedState, mix: Mix) -> MaskedState:
-        heard = mix(state.mask)
-        x = mix(state.z).div_(torch.where(heard > 0, heard, torch.ones_like(heard)))
+        x = torch.empty_like(state.z)
+        for part in parts(slice(0, x.shape[-1])):
+            heard = mix(state.mask[..., part].contiguous())
+            heard.masked_fill_(heard <= 0, 1.0)
+            torch.div(mix(state.z[..., part].contiguous()), heard, out=x[..., part])
         return replace(state, x=x.mul_(state.mask))
 
 

@@ -5,8 +5,10 @@ Where a server samples clients, only these work: the others are left as they are
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import fields, replace
 from typing import Any
+from weakref import WeakValueDictionary
 
 from torch import Tensor
 
@@ -18,18 +20,20 @@ from dfltheory.training.oracle import RoundOracle, SomeClients
 class LocalWork:
     """Runs ``algorithm.local_update`` on chunks of clients that fit a processor's cache.
 
-    What a chunk leaves behind is written into whole tensors, whose memory is that of earlier rounds.
+    What a chunk leaves behind is written into whole tensors, whose memory is that of earlier rounds. Where
+    nobody else sees the states (``alone``), what a client keeps to itself is written over what it kept.
     """
 
-    def __init__(self, algorithm: Algorithm, chunk: int | None, memory: Buffers):
-        self._algorithm, self._chunk, self._memory = algorithm, chunk, memory
+    def __init__(self, algorithm: Algorithm, chunk: int | None, memory: Buffers, alone: bool = False):
+        self._algorithm, self._chunk, self._memory, self._alone = algorithm, chunk, memory, alone
+        self._kept: WeakValueDictionary[str, Tensor] = WeakValueDictionary()
 
     def __call__(self, state: Any, grad: RoundOracle | SomeClients) -> Any:
         m, sampled = state.x.shape[1], self._sampled(grad)
         if self._chunk is None or (sampled is None and self._chunk >= m):
             return self._algorithm.local_update(state, grad)
         pieces = sampled or [slice(a, min(a + self._chunk, m)) for a in range(0, m, self._chunk)]
-        changed, after = {"z": self._like(state.z)}, state
+        changed, after = {"z": self._whole(state.z, m)}, state
         if sampled is not None:
             changed["z"].copy_(state.x)
         for rows in pieces:
@@ -40,9 +44,7 @@ class LocalWork:
                 new = getattr(after, name)
                 if name == "z" or new is not getattr(part, name):
                     if name not in changed:
-                        changed[name] = self._like(getattr(state, name))
-                        if sampled is not None:
-                            changed[name].copy_(getattr(state, name))
+                        changed[name] = self._room(name, new, state, sampled is not None)
                     into = changed[name][:, rows]
                     if new.data_ptr() != into.data_ptr():  # else it was made there
                         into.copy_(new)
@@ -58,8 +60,24 @@ class LocalWork:
         few = grad.active[0, :, 0].nonzero()[:, 0].tolist()
         return [slice(i, i + 1) for i in few] if 2 * len(few) <= grad.active.shape[1] else None
 
-    def _like(self, tensor: Tensor) -> Tensor:
-        return self._memory.empty(tuple(tensor.shape), tensor.dtype, tensor.device)
+    def own(self, state: Any) -> Any:
+        """The same state, whose tensors this work may write over: but for those that share their memory."""
+        tensors = {name: getattr(state, name) for name in stacked(state)}
+        users = Counter(tensor.data_ptr() for tensor in tensors.values())
+        self._kept.update({name: t for name, t in tensors.items() if users[t.data_ptr()] == 1})
+        return state
+
+    def _room(self, name: str, new: Tensor, state: Any, some: bool) -> Tensor:
+        """Where the clients' new values of a field go: over the old ones, which stay if only some work."""
+        old = getattr(state, name)
+        if self._alone and old is not None and old is self._kept.get(name):
+            return old
+        room = self._kept[name] = self._whole(new, state.x.shape[1])
+        return room.copy_(old) if some else room
+
+    def _whole(self, part: Tensor, m: int) -> Tensor:
+        """Room for all m clients' parts of this kind."""
+        return self._memory.empty((len(part), m, *part.shape[2:]), part.dtype, part.device)
 
 
 def stacked(state: Any) -> list[str]:

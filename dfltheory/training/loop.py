@@ -95,7 +95,8 @@ def train(
     started = time.perf_counter()
     team = Ranks(task.m) if distributed else OneProcess()
     laws = Laws(algorithm, task.m, strict=check_topology)
-    run = Run(algorithm, team.task(task), topology, rounds, seed_indices(seeds), seed, x0, team, laws)
+    alone = not (metrics or callbacks)
+    run = Run(algorithm, team.task(task), topology, rounds, seed_indices(seeds), seed, x0, team, laws, alone)
     recorder = Recorder(task, algorithm, metrics)
     begin, state, name = 0, run.state, {}
     if isinstance(checkpoint, (str, os.PathLike)):
@@ -139,7 +140,8 @@ class Run:
     """One run's parts, put together: ``state``, at first its start, and how it takes one round.
 
     Nobody else needs to hold the state, so that its memory can be used again: of the stacked parameters there
-    are three copies, x, what is sent, and the next x; what else the state has (duals, momentum) comes on top.
+    are two copies, x or the next x, and what is sent; what else the state has (duals, momentum) comes on top.
+    With ``alone`` nobody else sees a state while the run goes on.
     """
 
     def __init__(
@@ -153,13 +155,14 @@ class Run:
         x0: Any,
         team: OneProcess,
         laws: Laws | None = None,
+        alone: bool = False,
     ):
         laws = laws or Laws(algorithm, task.m)
         self.algorithm, self.task, self.rounds, self.seeds, self.seed = algorithm, task, rounds, seeds, seed
         self.sequence = connect(algorithm, task, topology, laws)
         self._team, self._share = team, float(getattr(algorithm, "participation", 1.0))
         self._memory = Buffers()
-        self._work = LocalWork(algorithm, task.chunk(len(seeds)), self._memory)
+        self._work = LocalWork(algorithm, task.chunk(len(seeds)), self._memory, alone)
         self._server = ServerNetwork(team.rows)
         x = starting_models(task, seeds, x0, seed)
         self._network = (
@@ -167,7 +170,8 @@ class Run:
             if self.sequence is not None
             else None
         )
-        self.state: Any = algorithm.init(x, self.oracle(rounds))
+        start = algorithm.init(x, self.oracle(rounds))
+        self.state: Any = self._work.own(replace(start, z=start.x))
         self.x0_sq = square(x).mean(-1)
         self.x0_spread = spread(x, x.mean(-2))
 
@@ -192,11 +196,13 @@ class Run:
         losses = None
         if self._network is not None and self._network.needs_losses:
             losses = self.task.loss(algorithm.models(self._team.whole(state)))
-        state = replace(state, z=state.x)  # what was sent in the last round has been used
         state = self._work(state, self._team.oracle(grad))
+        state = replace(state, x=None)  # the old models' memory holds the next ones
         mix = self._network.at(t, losses) if self._network is not None else self._server.at(grad.active)
         state = algorithm.communicate(state, self._team.mix(mix))
+        state = replace(state, z=state.x)  # what was sent has been used
         if t + 1 == self.rounds:
+            self._memory.release()
             state = algorithm.finish(state, self._team.oracle(self.oracle(self.rounds)))
         self.state = state
 

@@ -140,8 +140,12 @@ class Recorder:
 
 def spread(x: Tensor, mean: Tensor) -> Tensor:
     """(1/m) sum_i ||x_i - mean||^2, (S, m, d) and (S, d) -> (S,), without another tensor of x's size."""
-    few = max(1, 10**6 // max(1, x.shape[0] * x.shape[-1]))
-    squares = [square(part - mean.unsqueeze(-2)) for part in x.split(few, dim=1)]
+    few = min(max(1, 10**6 // max(1, x.shape[0] * x.shape[-1])), x.shape[1])
+    room = x.new_empty(x.shape[0], few, x.shape[-1])  # one for all: many large tensors in turn leave holes
+    squares = [
+        square(torch.sub(part, mean.unsqueeze(-2), out=room[:, : part.shape[1]]))
+        for part in x.split(few, dim=1)
+    ]
     return torch.cat(squares, dim=1).mean(-1)
 
 

@@ -120,12 +120,15 @@ class _Rows:
 
     def __call__(self, z: Tensor) -> Tensor:
         for _ in range(self._times):
-            mixed = self._memory.empty((z.shape[0], len(self._links), z.shape[2]), z.dtype)
-            for into, zs in zip(mixed, z):
-                for row, links in zip(into, self._links):
-                    self._sum(row, links, zs)
-            z = mixed
+            z = self._once(z)
         return z
+
+    def _once(self, z: Tensor) -> Tensor:
+        mixed = self._memory.empty((z.shape[0], len(self._links), z.shape[2]), z.dtype)
+        for into, zs in zip(mixed, z):
+            for row, links in zip(into, self._links):
+                self._sum(row, links, zs)
+        return mixed
 
     @staticmethod
     def _sum(row: Tensor, links: list[tuple[int, float]], z: Tensor) -> None:

@@ -46,9 +46,10 @@ class RoundOracle:
 
     def uniform(self, shape: tuple[int, ...]) -> Tensor:
         task = self._task
-        return torch.stack(
-            [torch.rand(shape, generator=g, dtype=task.dtype, device=task.device) for g in self._generators]
-        )
+        numbers = torch.empty((len(self._generators), *shape), dtype=task.dtype, device=task.device)
+        for own, g in zip(numbers, self._generators):
+            torch.rand(shape, generator=g, out=own)
+        return numbers
 
     def of(self, rows: slice) -> SomeClients:
         """The same round for some of the clients: they see the minibatches that they would see among all."""
