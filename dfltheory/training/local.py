@@ -69,7 +69,7 @@ class LocalWork:
 
     def _room(self, name: str, new: Tensor, state: Any, some: bool) -> Tensor:
         """Where the clients' new values of a field go: over the old ones, which stay if only some work."""
-        old = getattr(state, name)
+        old: Any = getattr(state, name)
         if self._alone and old is not None and old is self._kept.get(name):
             return old
         room = self._kept[name] = self._whole(new, state.x.shape[1])
