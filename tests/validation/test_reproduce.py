@@ -168,6 +168,7 @@ def test_a_table_is_run_written_and_not_run_twice(tmp_path, digits, monkeypatch,
     csv, page, picture = work.reproduce(item, options(tmp_path))
     assert picture.read_text().startswith("<?xml")
     text = page.read_text()
+    assert str(page) in capsys.readouterr().out
     for words in ("90 **", ">93 **", "- **", "SAM helps", "8 clients for the paper's 100", "seeds 0, 1"):
         assert words in text
     assert len(list((tmp_path / "cells").glob("*.json"))) == 2 * 6
@@ -242,6 +243,8 @@ def test_orders_are_counted_by_means_and_by_seeds():
     fewer = small_item(measure=items.rounds_to(80))
     (count,) = Outcome(fewer, TINY, (0, 1), values).counts()
     assert count.mean == 0  # less is better: 50 against 54.5 and against nothing
+    (count,) = Outcome(small_item(printed={}), TINY, (0, 1), values).counts()
+    assert count.printed is None
 
 
 def test_a_table_that_does_not_fit_is_refused():
