@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 
 import dfltheory as dfl
 from validation.reproduce import __main__ as command
@@ -114,6 +115,14 @@ def test_a_round_of_a_client_is_the_papers():
     setup = Cell("dfedadmm", "dfedadmm", "mnist").setup()
     assert setup.build(steps_per_epoch=5).K == 25
     assert (setup.letters["lam"], setup.letters["eta"]) == (0.1, 0.1)
+
+
+@pytest.mark.parametrize("side", [32, 64])
+def test_the_small_network_takes_the_papers_images(side):
+    network = scales.pooled_cnn(3, side, 10)
+    assert network(torch.zeros(2, 3, side, side)).shape == (2, 10)
+    if side == 32:
+        assert sum(p.numel() for p in network.parameters()) == 10_314
 
 
 def test_reductions_are_said_and_full_scale_has_none():
