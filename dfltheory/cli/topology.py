@@ -130,16 +130,26 @@ def check(
         dfltheory topology check W.npy --graph links.edgelist
     """
     from dfltheory import graphs
-    from dfltheory.graphs.files import read_matrix_file
+    from dfltheory.graphs.files import client_names, read_matrix_file
 
     matrix = read_matrix_file(file, directed=directed)
+    names = client_names(file)
     if push_sum:
         report = graphs.check_push_sum(matrix, tol=tol)
     else:
         links = None if graph is None else graphs.as_graph(read_matrix_file(graph, directed=directed))
         report = graphs.check_mixing_matrix(matrix, links, tol=tol)
-    emit({"file": str(file)} | report_document(report), str(report), as_json)
+    document = {"file": str(file)} | ({"clients": names} if names else {}) | report_document(report)
+    emit(document, str(report) + _numbering(names), as_json)
     leave(report.ok)
+
+
+def _numbering(names: list[str] | None) -> str:
+    """How the clients of an edge list are numbered, where the file calls them otherwise."""
+    if names is None:
+        return ""
+    shown = ", ".join(names if len(names) <= 8 else [*names[:4], "...", names[-1]])
+    return f"\n  clients 0 to {len(names) - 1} are {shown} in the file; who has no line there is no client"
 
 
 @app.command(context_settings={"allow_extra_args": False})

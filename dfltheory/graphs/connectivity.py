@@ -52,9 +52,13 @@ def window(Ps: Sequence[Matrix], *, periodic: bool) -> tuple[int | None, int]:
                 return l
         return None
 
-    if (failed := first_failure(T)) is not None:
-        return None, failed
-    low, high, where = 0, T, 0  # B = low fails (at ``where``), B = high serves: more rounds only add links
+    # B = low fails (at ``where``), B = high serves: more rounds only add links. Doubling finds them first,
+    # because B is small as a rule, and windows near T cost the most.
+    low, high, where = 0, 1, 0
+    while (failed := first_failure(high)) is not None:
+        if high == T:
+            return None, failed
+        low, high, where = high, min(2 * high, T), failed
     while high - low > 1:
         middle = (low + high) // 2
         failed = first_failure(middle)

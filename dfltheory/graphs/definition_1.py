@@ -14,7 +14,7 @@ from dfltheory.errors import GraphError
 from dfltheory.graphs.assumptions import DEFINITION_1, TAKEN_AWAY, Failure, Report, select
 from dfltheory.graphs.connectivity import components
 from dfltheory.graphs.matrices import adjacency, line_sums, nodes_in_order, read_matrix, support, tolerance
-from dfltheory.graphs.sequences import rounds_of, standing
+from dfltheory.graphs.sequences import Rounds, rounds_of, standing
 from dfltheory.graphs.weights import default_weights
 
 
@@ -46,6 +46,16 @@ def check_mixing_matrix(
         M = Subject(W, tol)
     except GraphError as error:
         return Report("mixing matrix", names, (misshapen(error),))
+    return _judge(M, graph, names)
+
+
+def check_rounds(drawn: Rounds, laws: Iterable[str] | None = None) -> list[Report]:
+    """The check of every matrix of some rounds, to the rounding that the sequence tells."""
+    names = select(laws, DEFINITION_1)
+    return [_judge(Subject(W, None, drawn.eps), None, names) for W in drawn.matrices]
+
+
+def _judge(M: Subject, graph: nx.Graph | None, names: tuple[str, ...]) -> Report:
     failures: list[Failure] = []
     for law in names:
         check = _CHECKS.get(law)
@@ -64,8 +74,10 @@ def misshapen(error: GraphError) -> Failure:
 class Subject:
     """A matrix under check, with its tolerances: per entry, per row and per column."""
 
-    def __init__(self, W: Any, tol: float | None):
-        self.W, eps = read_matrix(W)
+    def __init__(self, W: Any, tol: float | None, eps: float = 0.0):
+        """``eps``: the rounding unit of the type that W came in, where W itself no longer tells."""
+        self.W, own = read_matrix(W)
+        eps = max(eps, own)
         self.m = self.W.shape[0]
         self.broken: set[str] = set()
         self.coo = sp.coo_array(self.W)
@@ -312,7 +324,7 @@ def _check_sequence(
     drawn = rounds_of(sequence, DRAWS)
     failures: dict[str, Failure] = {}
     for t, W in enumerate(drawn.matrices):
-        for f in check_mixing_matrix(W, graph, laws=names, tol=tol).failures:
+        for f in _judge(Subject(W, tol, drawn.eps), graph, names).failures:
             failures.setdefault(
                 f.law, replace(f, place=f"round {t}: {f.place}", message=f"round {t}: {f.message}")
             )
@@ -323,6 +335,7 @@ def _check_sequence(
 __all__ = [
     "Subject",
     "check_mixing_matrix",
+    "check_rounds",
     "law_finite",
     "law_range",
     "misshapen",

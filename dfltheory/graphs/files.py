@@ -24,7 +24,8 @@ def read_matrix_file(path: str | Path, *, directed: bool = False) -> Matrix | nx
     ``.npy`` one array; ``.npz`` one array, or a scipy sparse matrix; ``.csv`` (commas) and ``.txt`` (blanks)
     one row a line, ``#`` starts a comment; ``.mtx`` Matrix Market; ``.edgelist``, ``.edges``, ``.el`` one
     link ``u v`` or ``u v weight`` a line: with weights it is a matrix (``u u weight`` for the diagonal; each
-    line is w_uv and w_vu, or with ``directed`` the weight of u -> v alone).
+    line is w_uv and w_vu, or with ``directed`` the weight of u -> v alone). Clients are numbered in the order
+    of their numbers or names in the file: :func:`client_names`.
 
     Anything that cannot be read as a finite square matrix raises :class:`InputError` naming file and place.
     Pickled arrays are never loaded.
@@ -56,6 +57,8 @@ def read_matrix_file(path: str | Path, *, directed: bool = False) -> Matrix | nx
     if len(bad):
         i, j = (int(c[bad[0]]) for c in entries.coords)
         raise InputError(f"{path}: entry ({i}, {j}) is {entries.data[bad[0]]}, not a finite number")
+    if raw.dtype in (np.float16, np.float32):  # its sums are right to the rounding of its own type
+        return W.astype(raw.dtype)  # type: ignore[return-value]
     return W
 
 
@@ -109,7 +112,7 @@ def _load_npz(path: Path) -> Any:
 
 def _load_text(path: Path, delimiter: str | None) -> np.ndarray:
     rows: list[list[float]] = []
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+    for number, line in enumerate(path.read_text(encoding="utf-8-sig").splitlines(), start=1):
         words = line.split("#", 1)[0].strip()
         if not words:
             continue
@@ -144,10 +147,24 @@ def _could_be_links(table: np.ndarray) -> bool:
     return count != width or bool(ends.max() > 1)
 
 
+def client_names(path: str | Path) -> list[str] | None:
+    """What an edge list calls clients 0, 1, ...; None where it calls them so too, or where it is a matrix."""
+    path = Path(path)
+    if path.suffix.lower() not in EDGE_LISTS:
+        return None
+    names = _in_order({name for link in _links(path)[0] for name in link})
+    return None if names == [str(k) for k in range(len(names))] else names
+
+
 def _load_edges(path: Path, directed: bool) -> Any:
+    return _graph_of(*_links(path), directed, path)
+
+
+def _links(path: Path) -> tuple[list[tuple[str, str]], list[float | None]]:
+    """The links of an edge list and their weights, all of them None or none."""
     links: list[tuple[str, str]] = []
     weights: list[float | None] = []
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+    for number, line in enumerate(path.read_text(encoding="utf-8-sig").splitlines(), start=1):
         words = line.split("#", 1)[0].replace(",", " ").split()
         if not words:
             continue
@@ -160,13 +177,16 @@ def _load_edges(path: Path, directed: bool) -> Any:
     given = [w is not None for w in weights]
     if any(given) and not all(given):
         raise InputError(f"{path}: some links have a weight and some have none")
-    return _graph_of(links, weights, directed)
+    return links, weights
 
 
-def _graph_of(links: list[tuple[str, str]], weights: list[float | None], directed: bool) -> Any:
-    names = {name for link in links for name in link}
+def _in_order(names: set[str]) -> list[str]:
     numbers = all(name.isdecimal() for name in names)
-    ordered = sorted(names, key=(lambda name: (int(name), name)) if numbers else None)
+    return sorted(names, key=(lambda name: (int(name), name)) if numbers else None)
+
+
+def _graph_of(links: list[tuple[str, str]], weights: list[float | None], directed: bool, path: Path) -> Any:
+    ordered = _in_order({name for link in links for name in link})
     place = {name: k for k, name in enumerate(ordered)}
     u, v = (np.array([place[link[end]] for link in links]) for end in (0, 1))
     if weights[0] is None:
@@ -174,7 +194,16 @@ def _graph_of(links: list[tuple[str, str]], weights: list[float | None], directe
         graph.add_nodes_from(range(len(ordered)))
         graph.add_edges_from(zip(u.tolist(), v.tolist()))
         return graph
-    w = np.array(weights, dtype=float)
+    given: dict[tuple[int, int], float] = {}
+    for (a, b), end, other, weight in zip(links, u.tolist(), v.tolist(), weights):
+        pair = (end, other) if directed else (min(end, other), max(end, other))
+        if given.setdefault(pair, weight or 0.0) != (weight or 0.0):
+            way_out = "give one" if directed else "give one, or read the lines as arcs (directed)"
+            raise InputError(
+                f"{path}: the link {a} {b} has two weights, {given[pair]:g} and {weight:g}: {way_out}"
+            )
+    u, v = np.array(list(given)).T
+    w = np.array(list(given.values()))
     size = (len(ordered), len(ordered))
     if directed:  # u sends to v: v is the row
         return sp.csr_array(sp.coo_array((w, (v, u)), shape=size))
@@ -189,4 +218,4 @@ def _number(word: str, path: Path, line: int) -> float:
         raise InputError(f"{path}, line {line}: {word!r} is not a number") from None
 
 
-__all__ = ["SUFFIXES", "read_matrix_file"]
+__all__ = ["SUFFIXES", "client_names", "read_matrix_file"]

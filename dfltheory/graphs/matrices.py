@@ -14,6 +14,9 @@ from dfltheory.errors import GraphError, InputError
 Matrix = np.ndarray | sp.csr_array
 """A square float64 matrix, dense or in compressed rows."""
 
+ROUNDING = float(np.finfo(float).eps)
+"""The rounding unit of float64."""
+
 DENSE_LIMIT = 2048
 """Weight rules return a dense array up to this many clients, and compressed sparse rows above it."""
 
@@ -51,7 +54,7 @@ def read_matrix(W: Any, what: str = "the mixing matrix") -> tuple[Matrix, float]
     to it (:func:`as_matrix` gives a copy).
     """
     if isinstance(W, nx.Graph):
-        return _from_networkx(W), np.finfo(float).eps
+        return _from_networkx(W), ROUNDING
     if type(W).__module__.split(".")[0] == "torch":
         return _from_torch(W, what)
     if is_sparse(W):
@@ -168,7 +171,7 @@ def _from_torch(W: Any, what: str) -> tuple[Matrix, float]:
     _check_square(tuple(W.shape), what)
     if W.dtype.is_complex:
         raise GraphError(f"{what} is complex: weights are real numbers")
-    eps = float(torch.finfo(W.dtype).eps) if W.dtype.is_floating_point else np.finfo(float).eps
+    eps = max(float(torch.finfo(W.dtype).eps), ROUNDING) if W.dtype.is_floating_point else ROUNDING
     W = W.detach().cpu().double()
     if W.layout == torch.strided:
         return W.numpy(), eps
@@ -196,11 +199,12 @@ def _check_real(dtype: np.dtype, what: str) -> None:
 
 
 def _eps(dtype: np.dtype) -> float:
-    return float(np.finfo(dtype).eps) if dtype.kind == "f" else float(np.finfo(float).eps)
+    return max(float(np.finfo(dtype).eps), ROUNDING) if dtype.kind == "f" else ROUNDING
 
 
 __all__ = [
     "DENSE_LIMIT",
+    "ROUNDING",
     "Matrix",
     "adjacency",
     "as_matrix",

@@ -11,9 +11,9 @@ import scipy.sparse as sp
 
 from dfltheory.errors import GraphError, InputError
 from dfltheory.graphs.assumptions import DOUBLY_STOCHASTIC
-from dfltheory.graphs.definition_1 import check_mixing_matrix
-from dfltheory.graphs.sequences import MixingSequence, as_sequence
-from dfltheory.graphs.spectral import spectral_report
+from dfltheory.graphs.definition_1 import check_rounds
+from dfltheory.graphs.sequences import MixingSequence, Rounds, as_sequence, rounding
+from dfltheory.graphs.spectral import report_of
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,8 @@ def mean_square_contraction(network: Any, *, draws: int = 400, seed: int = 0) ->
     m = sequence.m
     if not sequence.random and getattr(sequence, "period", None):
         rng = np.random.default_rng(seed)
-        lams = [spectral_report(sequence.matrix(t, rng)).lam for t in range(sequence.period)]  # type: ignore
+        eps, period = rounding(sequence), sequence.period  # type: ignore[attr-defined]
+        lams = [report_of(sequence.matrix(t, rng), eps).lam for t in range(period)]
         return MeanSquareContraction(max(lams), 0.0, "exact", 0)
     square = getattr(sequence, "contraction_squared", lambda: None)()
     if square is not None:
@@ -68,7 +69,7 @@ def mean_square_contraction(network: Any, *, draws: int = 400, seed: int = 0) ->
 
 def _draw(sequence: MixingSequence, t: int, rng: np.random.Generator) -> sp.csr_array:
     W = sequence.matrix(t, rng)
-    report = check_mixing_matrix(W, laws=DOUBLY_STOCHASTIC)
+    report = check_rounds(Rounds([W], False, rounding(sequence)), DOUBLY_STOCHASTIC)[0]
     if not report.ok:
         raise GraphError(f"round {t} is not doubly stochastic: {report.failures[0].message}")
     return sp.csr_array(W)

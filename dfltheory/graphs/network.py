@@ -6,11 +6,11 @@ from typing import Any
 
 from dfltheory.constants import NetworkConstants, Standing
 from dfltheory.graphs.assumptions import DOUBLY_STOCHASTIC
-from dfltheory.graphs.definition_1 import check_mixing_matrix
+from dfltheory.graphs.definition_1 import check_rounds
 from dfltheory.graphs.mean_square import mean_square_contraction
 from dfltheory.graphs.push_sum import push_sum_constants
 from dfltheory.graphs.sequences import as_sequence, rounds_of
-from dfltheory.graphs.spectral import spectral_report
+from dfltheory.graphs.spectral import report_of
 
 
 def network_constants(
@@ -26,7 +26,7 @@ def network_constants(
     """
     sequence = as_sequence(network)
     drawn = rounds_of(sequence, rounds, seed)
-    reports = [check_mixing_matrix(W, laws=DOUBLY_STOCHASTIC) for W in drawn.matrices]
+    reports = check_rounds(drawn, DOUBLY_STOCHASTIC)
     doubly = all(r.ok for r in reports)
     standing: dict[str, Standing] = {}
     lam = delta = C = q = None
@@ -35,7 +35,7 @@ def network_constants(
         lam = square.lam
         standing |= {} if square.exact else {"lam": "estimate"}
     elif doubly:
-        lam = max(spectral_report(W).lam for W in drawn.matrices)
+        lam = max(report_of(W, drawn.eps).lam for W in drawn.matrices)
         standing |= {} if drawn.exact else {"lam": "estimate"}
     if push_sum or (push_sum is None and not doubly):
         if not all(r.ok or _only_rows(r) for r in reports):

@@ -13,14 +13,24 @@ every round. Where single rounds are not connected, q_B is the same for products
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from dfltheory.errors import GraphError, InputError
 from dfltheory.graphs.connectivity import window as connected_window
-from dfltheory.graphs.matrices import Matrix, entries, line_counts, line_sums, to_dense, tolerance
+from dfltheory.graphs.matrices import (
+    ROUNDING,
+    Matrix,
+    entries,
+    is_sparse,
+    line_counts,
+    line_sums,
+    to_dense,
+    tolerance,
+)
 from dfltheory.graphs.sequences import MixingSequence, Rounds, as_sequence, rounds_of
 
 SETTLED = 1e-13
@@ -108,7 +118,8 @@ def push_sum_constants(
     sequence = as_sequence(network)
     drawn = rounds_of(sequence, rounds, seed)
     for t, P in enumerate(drawn.matrices):
-        require_column_stochastic(P, "P" if len(drawn.matrices) == 1 else f"P of round {t}")
+        require_column_stochastic(P, "P" if len(drawn.matrices) == 1 else f"P of round {t}", drawn.eps)
+    drawn = replace(drawn, matrices=[_whole(P) for P in drawn.matrices])
     connected, _ = connected_window(drawn.matrices, periodic=drawn.exact)
     if connected is None:
         raise GraphError(
@@ -148,10 +159,17 @@ def sigma_2(P: Matrix, w: np.ndarray, w_next: np.ndarray) -> float:
     return min(math.sqrt(max(float(value[0]), 0.0)), 1.0)
 
 
-def require_column_stochastic(P: Matrix, what: str = "P") -> None:
+def _whole(P: Matrix) -> Matrix:
+    """P with columns that sum to 1 to the last digit: what a rounded P lacks would add up over the rounds."""
+    sums = line_sums(P, axis=0)
+    if np.abs(sums - 1).max() <= SETTLED / 10:
+        return P
+    return sp.csr_array(P @ sp.diags_array(1 / sums)) if is_sparse(P) else P / sums
+
+
+def require_column_stochastic(P: Matrix, what: str = "P", eps: float = ROUNDING) -> None:
     """Raise :class:`GraphError` naming the place unless P >= 0 and every column sums to one."""
     values = entries(P)
-    eps = float(np.finfo(float).eps)
     if not np.isfinite(values).all():
         raise GraphError(f"{what} holds a value that is not finite")
     if (values < -tolerance(eps, 1)).any():
@@ -161,7 +179,7 @@ def require_column_stochastic(P: Matrix, what: str = "P") -> None:
     worst = int(np.argmax(off))
     if off[worst] > 0:
         raise GraphError(
-            f"{what}: column {worst} sums to {sums[worst]:.6g}, not 1: push-sum divides what each client "
+            f"{what}: column {worst} sums to {sums[worst]:.10g}, not 1: push-sum divides what each client "
             "sends (divide each column by its sum)"
         )
 

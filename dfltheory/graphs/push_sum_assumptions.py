@@ -52,7 +52,7 @@ def check_push_sum(
     matrices = drawn.matrices
     failures: dict[str, Failure] = {}
     for t, W in enumerate(matrices):
-        for law, found in _laws_of_one(W, names, tol):
+        for law, found in _laws_of_one(Subject(W, tol, drawn.eps), names):
             where = "" if len(matrices) == 1 else f"round {t}: "
             found = replace(found, place=where + found.place, message=where + found.message)
             failures.setdefault(law, _push_sum(found))
@@ -68,8 +68,7 @@ def check_push_sum(
     return Report(f"push-sum {_kind(sequence)} (m = {sequence.m})", names, tuple(failures.values()), details)
 
 
-def _laws_of_one(W: Any, names: tuple[str, ...], tol: float | None) -> Iterable[tuple[str, Failure]]:
-    M = Subject(W, tol)
+def _laws_of_one(M: Subject, names: tuple[str, ...]) -> Iterable[tuple[str, Failure]]:
     checks = {
         "finite": law_finite,
         "range": law_range,

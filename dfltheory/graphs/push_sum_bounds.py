@@ -16,8 +16,8 @@ import scipy.sparse as sp
 from dfltheory.errors import GraphError, InputError
 from dfltheory.graphs.connectivity import algebraic_connectivity, diameter, union
 from dfltheory.graphs.connectivity import window as connected_window
-from dfltheory.graphs.matrices import Matrix, entries, line_sums, support
-from dfltheory.graphs.sequences import as_sequence, rounds_of
+from dfltheory.graphs.matrices import Matrix, entries, line_counts, line_sums, support, tolerance
+from dfltheory.graphs.sequences import as_sequence, rounding, rounds_of
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ def proved_bounds(P: Any, *, delta: float | None = None, w_max: float | None = N
     if getattr(sequence, "period", None) != 1:
         raise InputError("proved_bounds holds for a fixed matrix; for sequences see delta_bound_windows")
     W = sequence.matrix(0, np.random.default_rng(0))
-    require_column_stochastic(W)
+    require_column_stochastic(W, eps=rounding(sequence))
     m = sequence.m
     if not (W.diagonal() > 0).all():
         raise GraphError(
@@ -63,7 +63,8 @@ def proved_bounds(P: Any, *, delta: float | None = None, w_max: float | None = N
     if math.isinf(diam):
         raise GraphError("the graph is not strongly connected: no bound on delta holds")
     D, diam = 1.0 / _least(W), int(diam)
-    doubly = bool(np.allclose(line_sums(W, axis=1), 1.0, rtol=0, atol=1e-10))
+    rows = tolerance(rounding(sequence), line_counts(W, axis=1))
+    doubly = bool((np.abs(line_sums(W, axis=1) - 1.0) <= rows).all())
     if delta is None:
         delta = 1.0 if doubly else min(1.0, min(m, D) * D**-diam)
     if w_max is None:

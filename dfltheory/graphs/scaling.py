@@ -47,7 +47,8 @@ class StatedGap:
     def stated_text(self) -> str:
         """The statement with its value, as in "= 2 / (1 + log2 m) = 0.4"."""
         stated = f"O({self.formula})" if self.relation == "O" else f"{self.relation} {self.formula}"
-        return f"{stated} = {self.stated:.6g}"
+        value = f"{self.stated:.6g}"
+        return stated if self.formula == value else f"{stated} = {value}"
 
     def __str__(self) -> str:
         return (
@@ -101,7 +102,7 @@ def gap_scaling(name: str, ms: Sequence[int], weights: str | None = None) -> Sca
     slope, offset = np.polyfit(x, y, 1)
     residual = float(np.abs(y - slope * x - offset).max())
     rule = weights or ("column_stochastic" if name.startswith("directed") else "metropolis")
-    return Scaling(name, rule, reports, float(-slope), residual)
+    return Scaling(name, rule, reports, 0.0 - float(slope), residual)
 
 
 __all__ = ["Scaling", "StatedGap", "gap_scaling", "table1"]

@@ -2,7 +2,8 @@
 
 A sequence has ``m``, ``random`` (does W_t depend on chance?) and ``matrix(t, rng, losses=None)``. Chance
 comes from ``rng`` alone, so that the same generator gives the same matrix; round t of a sequence that is
-not random depends on t alone.
+not random depends on t alone. A sequence may also tell ``eps``, the rounding unit of the type that its
+matrices came in: their sums are right to that.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import networkx as nx
 import numpy as np
 
 from dfltheory.errors import GraphError, InputError
-from dfltheory.graphs.matrices import Matrix, as_matrix
+from dfltheory.graphs.matrices import ROUNDING, Matrix, as_matrix, read_matrix
 from dfltheory.graphs.weights import default_weights
 
 
@@ -40,6 +41,7 @@ class Constant:
 
     W: Matrix
     name: str = "constant"
+    eps: float = ROUNDING
     random: bool = field(default=False, init=False)
     period: int = field(default=1, init=False)
 
@@ -59,6 +61,7 @@ class Periodic:
 
     Ws: tuple[Matrix, ...]
     name: str = "periodic"
+    eps: float = ROUNDING
     random: bool = field(default=False, init=False)
 
     def __post_init__(self) -> None:
@@ -90,6 +93,7 @@ class UserSequence:
     m: int
     random: bool = False
     name: str = "user"
+    eps: float = ROUNDING
 
     def matrix(self, t: int, rng: np.random.Generator, losses: np.ndarray | None = None) -> Matrix:
         W = as_matrix(self.f(t, rng) if self.random else self.f(t), f"the matrix of round {t}")
@@ -102,10 +106,14 @@ class UserSequence:
 
 @dataclass(frozen=True)
 class Rounds:
-    """Some rounds of a sequence; ``exact``: they repeat for ever (a period), else they are a sample."""
+    """Some rounds of a sequence; ``exact``: they repeat for ever (a period), else they are a sample.
+
+    ``eps`` the rounding unit of the type that they came in.
+    """
 
     matrices: list[Matrix]
     exact: bool
+    eps: float = ROUNDING
 
 
 def rounds_of(sequence: MixingSequence, rounds: int, seed: int = 0) -> Rounds:
@@ -118,7 +126,13 @@ def rounds_of(sequence: MixingSequence, rounds: int, seed: int = 0) -> Rounds:
         raise InputError(f"rounds = {rounds} must be at least 1")
     rng = np.random.default_rng(seed)
     losses = np.zeros(sequence.m) if getattr(sequence, "needs_losses", False) else None
-    return Rounds([sequence.matrix(t, rng, losses) for t in range(period or rounds)], period is not None)
+    matrices = [sequence.matrix(t, rng, losses) for t in range(period or rounds)]
+    return Rounds(matrices, period is not None, rounding(sequence))
+
+
+def rounding(sequence: MixingSequence) -> float:
+    """The rounding unit to which the sequence's matrices are right: float64's unless it tells another."""
+    return getattr(sequence, "eps", ROUNDING)
 
 
 def standing(drawn: Rounds) -> str:
@@ -147,8 +161,10 @@ def as_sequence(topology: Any) -> MixingSequence:
             f"{topology!r} is a name: give the number of clients, as in graphs.topology({topology!r}, m)"
         )
     if isinstance(topology, Sequence) and len(topology) and np.ndim(_first(topology)) == 2:
-        return Periodic(tuple(as_matrix(W, f"matrix {k} of the list") for k, W in enumerate(topology)))
-    return Constant(as_matrix(topology))
+        read = [read_matrix(W, f"matrix {k} of the list") for k, W in enumerate(topology)]
+        return Periodic(tuple(W.copy() for W, _ in read), eps=max(eps for _, eps in read))
+    W, eps = read_matrix(topology)
+    return Constant(W.copy(), eps=eps)
 
 
 def _first(items: Sequence[Any]) -> Any:
@@ -170,7 +186,8 @@ def _from_callable(f: Callable[..., Any]) -> UserSequence:
         raise InputError("a callable sequence takes f(t), or f(t, rng) where it is random")
     random = len(required) == 2
     first = f(0, np.random.default_rng(0)) if random else f(0)
-    return UserSequence(f, as_matrix(first, "the matrix of round 0").shape[0], random)
+    W, eps = read_matrix(first, "the matrix of round 0")
+    return UserSequence(f, W.shape[0], random, eps=eps)
 
 
 __all__ = [
@@ -180,6 +197,7 @@ __all__ = [
     "Rounds",
     "UserSequence",
     "as_sequence",
+    "rounding",
     "rounds_of",
     "standing",
 ]

@@ -86,7 +86,7 @@ def spectral_report(
                 f"no closed form is known for {weights or 'default'} weights on {W} with m = {m}"
             )
     A, eps = read_network(W, m, weights, options)
-    return _of_matrix(A, eps, method)
+    return report_of(A, eps, method)
 
 
 def spectral_gap(W: Any, *, m: int | None = None, weights: str | None = None, **options: Any) -> float:
@@ -181,7 +181,8 @@ def read_network(
     return read_matrix(W)
 
 
-def _of_matrix(A: Matrix, eps: float, method: str) -> SpectralReport:
+def report_of(A: Matrix, eps: float, method: str = "auto") -> SpectralReport:
+    """:func:`spectral_report` of a matrix whose sums are right to the rounding unit ``eps``."""
     m = A.shape[0]
     if not is_sparse(A) and m > DENSE_SPECTRUM:
         S = compress(np.asarray(A))

@@ -14,15 +14,16 @@ from dfltheory.errors import InputError
 from dfltheory.graphs.matrices import (
     Matrix,
     adjacency,
-    as_matrix,
     asymmetry,
     check_clients,
     line_sums,
+    read_matrix,
     settle,
+    tolerance,
 )
 from dfltheory.graphs.options import real, whole
 from dfltheory.graphs.sequences import Periodic
-from dfltheory.graphs.spectral import spectral_report
+from dfltheory.graphs.spectral import report_of
 from dfltheory.graphs.topologies import hops, random_targets
 from dfltheory.graphs.weights import column_stochastic_of, default_weights, metropolis_of
 
@@ -159,14 +160,16 @@ class LinkFailures:
     random: bool = field(default=True, init=False)
     W: sp.csr_array = field(init=False, repr=False)
     symmetric: bool = field(init=False)
+    eps: float = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         if not 0 <= real("p", self.p) < 1:
             raise InputError(f"p = {self.p} must be a probability below 1")
         weighted = not isinstance(self.base, nx.Graph) or nx.is_weighted(self.base)
-        W = sp.csr_array(as_matrix(self.base) if weighted else default_weights(self.base, sparse=True))
-        object.__setattr__(self, "W", W)
-        object.__setattr__(self, "symmetric", asymmetry(W) <= 1e-10)
+        W, eps = read_matrix(self.base if weighted else default_weights(self.base, sparse=True))
+        object.__setattr__(self, "W", sp.csr_array(W, copy=True))
+        object.__setattr__(self, "symmetric", asymmetry(W) <= float(tolerance(eps, 1)))
+        object.__setattr__(self, "eps", eps)
 
     @property
     def m(self) -> int:
@@ -198,7 +201,7 @@ class LinkFailures:
         links = sp.csr_array(self.W - sp.diags_array(self.W.diagonal()))
         L, V = (sp.diags_array(line_sums(A, axis=1)) - A for A in (links, links.multiply(links)))
         mean = sp.eye_array(self.m) - (1 - self.p) * L
-        return spectral_report(mean @ mean + 2 * self.p * (1 - self.p) * V).lam
+        return report_of(sp.csr_array(mean @ mean + 2 * self.p * (1 - self.p) * V), self.eps).lam
 
 
 @dataclass(frozen=True, eq=False)

@@ -132,10 +132,13 @@ def binary_tree(m: int) -> nx.Graph:
 # -- random graphs ---------------------------------------------------------------------------------
 
 
-def random_regular(m: int, degree: int = 4, seed: int | None = 0) -> nx.Graph:
-    """A random connected graph in which everybody has ``degree`` neighbours (m * degree must be even)."""
+def random_regular(m: int, degree: int | None = None, seed: int | None = 0) -> nx.Graph:
+    """A random connected graph in which everybody has ``degree`` neighbours (m * degree must be even).
+
+    ``degree`` is 4 unless told, or m - 1 where m is smaller than 5.
+    """
     m = check_clients(m)
-    degree = whole("degree", degree)
+    degree = min(4, m - 1) if degree is None else whole("degree", degree)
     if not 0 <= degree < m or (m * degree) % 2:
         raise InputError(f"degree = {degree} must be below m = {m}, with m * degree even")
     if m > 1 and (degree == 0 or (degree == 1 and m > 2)):
@@ -187,9 +190,18 @@ def random_targets(m: int, degree: int, rng: np.random.Generator) -> np.ndarray:
         return np.empty((m, 0), dtype=int)
     if m <= 4096:  # one shuffle of all others for everybody at once
         order = np.argpartition(rng.random((m, m - 1)), k - 1, axis=1)[:, :k]
+    elif k * k < m:  # with replacement, and the few rows in which somebody comes twice once more
+        order = rng.integers(m - 1, size=(m, k))
+        while len(again := _with_repeats(order)):
+            order[again] = rng.integers(m - 1, size=(len(again), k))
     else:
         order = np.stack([rng.choice(m - 1, size=k, replace=False, shuffle=False) for _ in range(m)])
     return order + (order >= np.arange(m)[:, None])  # leave out oneself
+
+
+def _with_repeats(rows: np.ndarray) -> np.ndarray:
+    """The rows in which some number stands twice."""
+    return np.flatnonzero((np.diff(np.sort(rows, axis=1), axis=1) == 0).any(axis=1))
 
 
 # -- by name, and from matrices --------------------------------------------------------------------

@@ -196,3 +196,18 @@ def test_compare(cli):
     out = cli("compare", "ring", "directed-ring", "--m", 16, 64)[1]
     assert "2.0" in out
     assert "directed-ring (column_stochastic)" in out
+
+
+def test_check_tells_how_the_clients_of_an_edge_list_are_numbered(cli, tmp_path):
+    (tmp_path / "gap.edgelist").write_text("0 1\n1 5\n5 0\n")
+    status, out, _ = cli("check", tmp_path / "gap.edgelist")
+    assert status == 0
+    assert out.splitlines()[-1] == (
+        "  clients 0 to 2 are 0, 1, 5 in the file; who has no line there is no client"
+    )
+    assert document(cli, "check", tmp_path / "gap.edgelist")[1]["clients"] == ["0", "1", "5"]
+    (tmp_path / "long.el").write_text("".join(f"{k} {k + 1}\n" for k in range(1, 20)))
+    assert "clients 0 to 19 are 1, 2, 3, 4, ..., 20 in the file" in cli("check", tmp_path / "long.el")[1]
+    (tmp_path / "plain.el").write_text("0 1\n1 2\n")
+    assert "clients" not in cli("check", tmp_path / "plain.el")[1]
+    assert "clients" not in document(cli, "check", tmp_path / "plain.el")[1]

@@ -8,6 +8,7 @@ import scipy.sparse as sp
 
 from dfltheory import graphs
 from dfltheory.errors import InputError
+from dfltheory.graphs.files import client_names
 from dfltheory.graphs.matrices import to_dense
 
 W = graphs.metropolis(graphs.star(4))
@@ -37,6 +38,59 @@ def test_round_trip(tmp_path, form):
     path = tmp_path / f"W.{form}"
     write(path, form)
     np.testing.assert_array_equal(to_dense(graphs.read_matrix_file(path)), W)
+
+
+@pytest.mark.parametrize("form", ["npy", "npz", "sparse.npz", "npy16"])
+def test_the_precision_of_the_file_is_kept(tmp_path, form):
+    path = tmp_path / f"W.{form.removesuffix('16')}"
+    even = np.full((7, 7), 1 / 7, dtype=np.float16 if form == "npy16" else np.float32)
+    if form == "sparse.npz":
+        sp.save_npz(path, sp.csr_array(even))
+    else:
+        (np.savez if form == "npz" else np.save)(path, even)
+    read = graphs.read_matrix_file(path)
+    assert read.dtype == even.dtype
+    assert graphs.check_mixing_matrix(read).ok
+    assert graphs.check_push_sum(read).ok
+
+
+def test_both_directions_of_an_undirected_link_are_one_link(tmp_path):
+    path = tmp_path / "W.el"
+    path.write_text("0 1 0.25\n1 0 0.25\n0 0 0.75\n1 1 0.75\n")
+    np.testing.assert_array_equal(to_dense(graphs.read_matrix_file(path)), [[0.75, 0.25], [0.25, 0.75]])
+    path.write_text("0 1 0.25\n1 0 0.35\n")
+    with pytest.raises(
+        InputError, match=r"the link 1 0 has two weights, 0.25 and 0.35: give one, or"
+    ) as caught:
+        graphs.read_matrix_file(path)
+    assert "\n" not in str(caught.value)
+    arcs = to_dense(graphs.read_matrix_file(path, directed=True))
+    np.testing.assert_array_equal(arcs, [[0, 0.35], [0.25, 0]])
+    path.write_text("0 1 0.25\n0 1 0.35\n")
+    with pytest.raises(InputError, match=r"two weights, 0.25 and 0.35: give one$"):
+        graphs.read_matrix_file(path, directed=True)
+
+
+def test_clients_that_the_file_numbers_otherwise_are_told(tmp_path):
+    path = tmp_path / "G.edgelist"
+    for text, names in (
+        ("0 1\n1 5\n", ["0", "1", "5"]),
+        ("1 2\n2 3\n", ["1", "2", "3"]),
+        ("0 1 0.5\n1 10 0.5\n2 0 0.5\n", ["0", "1", "2", "10"]),
+        ("b a\n", ["a", "b"]),
+        ("1 0\n2 1\n", None),
+    ):
+        path.write_text(text)
+        assert client_names(path) == names
+    np.save(tmp_path / "W.npy", W)
+    assert client_names(tmp_path / "W.npy") is None
+
+
+def test_a_byte_order_mark_is_no_number(tmp_path):
+    (tmp_path / "W.csv").write_bytes("0.5,0.5\n0.5,0.5\n".encode("utf-8-sig"))
+    np.testing.assert_array_equal(graphs.read_matrix_file(tmp_path / "W.csv"), np.full((2, 2), 0.5))
+    (tmp_path / "G.el").write_bytes("0 1\n".encode("utf-8-sig"))
+    assert set(graphs.read_matrix_file(tmp_path / "G.el").edges) == {(0, 1)}
 
 
 def test_directed_edge_lists_are_arcs(tmp_path):

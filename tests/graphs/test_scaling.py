@@ -43,6 +43,16 @@ def test_what_the_table_gets_right_and_wrong():
         graphs.table1("starfish", 5)
 
 
+def test_a_number_is_not_stated_twice():
+    assert graphs.table1("complete", 5).stated_text == "= 1"
+    assert graphs.table1("exponential", 16).stated_text == "= 2 / (1 + log2 m) = 0.4"
+
+
+def test_a_gap_that_does_not_fall_has_the_exponent_zero_without_a_sign():
+    flat = graphs.gap_scaling("complete", [4, 8]).exponent
+    assert (flat, math.copysign(1, flat)) == (0, 1)
+
+
 def test_exponents():
     sizes = [10**k for k in range(3, 7)]
     assert graphs.gap_scaling("ring", sizes).exponent == pytest.approx(2, abs=1e-4)

@@ -98,6 +98,33 @@ def test_random_graphs_follow_their_seed_alone():
     assert set(dict(graphs.random_out_degree(5, degree=10).out_degree()).values()) == {4}
 
 
+@pytest.mark.parametrize("m", [1, 2, 3, 4, 5, 7])
+def test_every_topology_stands_for_few_clients(m):
+    for name, draw in graphs.TOPOLOGIES.items():
+        if name == "hypercube" and m & (m - 1):
+            continue
+        graph = draw(m)
+        assert sorted(graph) == list(range(m)), name
+        connected = nx.is_strongly_connected if graph.is_directed() else nx.is_connected
+        assert connected(graph), name
+    assert set(dict(graphs.random_regular(m).degree()).values()) == {min(4, m - 1)}
+
+
+@pytest.mark.parametrize("k", [1, 5, 60, 80])
+def test_many_clients_draw_distinct_others_evenly(k):
+    m = 4100
+    targets = graphs.topologies.random_targets(m, k, np.random.default_rng(k))
+    assert targets.shape == (m, k)
+    assert (targets != np.arange(m)[:, None]).all()
+    assert targets.min() >= 0
+    assert targets.max() < m
+    assert (np.diff(np.sort(targets, axis=1), axis=1) > 0).all()
+    heard = np.bincount(targets.ravel(), minlength=m)  # binomial(m - 1, k / (m - 1))
+    assert heard.var() == pytest.approx(k * (1 - k / (m - 1)), rel=0.15)
+    if k > 1:  # nor does the place in a row matter
+        assert abs(np.corrcoef(targets[:, 0], targets[:, 1])[0, 1]) < 0.06
+
+
 def test_erdos_renyi_is_redrawn_until_connected():
     # at p = 0.12 most draws of 20 nodes are disconnected
     assert all(nx.is_connected(graphs.erdos_renyi(20, p=0.12, seed=s)) for s in range(20))
