@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 
 from dfltheory.analysis.applicable import COMMON_START, obstacle_of
 from dfltheory.analysis.schedule import network_values
-from dfltheory.analysis.statistics import Interval, mean_interval, min_interval, seeds_needed
+from dfltheory.analysis.statistics import Interval, Method, mean_interval, min_interval, seeds_needed
 from dfltheory.errors import InputError, UnknownNameError
 
 if TYPE_CHECKING:
@@ -51,7 +51,8 @@ class Verdict:
     numbers; ``slack`` is how far each condition is from failing (right - left side; negative: it fails);
     ``seeds_needed`` is about how many seeds would decide what these left open; ``estimated`` names the
     constants that were estimated rather than known: the verdict is then about the theorem *at these
-    estimates*.
+    estimates*; ``method`` is how the interval came about: ``student``, ``bootstrap``, or ``exact`` where
+    nothing is left to chance.
     """
 
     kind: Kind
@@ -71,6 +72,7 @@ class Verdict:
     rounds: int = 0
     confidence: float = 0.95
     seeds_needed: int | None = None
+    method: str = "student"
     _run: Any = field(default=None, repr=False, compare=False)
     _theorem: Any = field(default=None, repr=False, compare=False)
 
@@ -83,7 +85,7 @@ class Verdict:
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers and text, for JSON."""
         names = ("kind", "key", "variant", "reason", "bound", "ratio", "ratio_ci", "trivial", "terms")
-        more = ("conditions", "slack", "estimated", "seeds", "rounds", "confidence", "seeds_needed")
+        more = ("conditions", "slack", "estimated", "seeds", "rounds", "confidence", "seeds_needed", "method")
         values = {name: getattr(self, name) for name in names + more}
         values["measured"] = self.measured.estimate
         values["measured_ci"] = (self.measured.low, self.measured.high)
@@ -100,6 +102,7 @@ def compare(
     *,
     variant: str = "printed",
     confidence: float = 0.95,
+    method: Method = "student",
     **constants: float,
 ) -> Verdict:
     """Hold one run against one theorem.
@@ -109,6 +112,8 @@ def compare(
     run : what :func:`dfltheory.train` returned, with as many seeds as the interval is wanted narrow
     theorem : a Theorem, or its key (then ``variant`` picks which)
     confidence : of the two-sided interval, in (0, 1)
+    method : ``"student"``, or ``"bootstrap"``: Student's t with its law taken from the seeds themselves (8 or
+        more), for measurements that a few large seeds rule; see :mod:`dfltheory.analysis.statistics`
     constants : glossary names that replace or complete what the run knows, as in ``sigma_g=0.3``
 
     Raises
@@ -127,13 +132,14 @@ def compare(
     values = known_values(run, thm, constants)
     values.setdefault("T", run.rounds)
     unknown = Interval(math.nan, math.nan, math.nan)
-    left = left_hand_side(run, thm, confidence) if _unmeasured(run, thm) is None else unknown
+    left = left_hand_side(run, thm, confidence, method=method) if _unmeasured(run, thm) is None else unknown
     common: dict[str, Any] = {
         "key": thm.key,
         "variant": thm.variant,
         "seeds": run.grad_norm_sq.shape[0],
         "rounds": run.rounds,
         "confidence": confidence,
+        "method": "exact" if _exact(run) else method,
         "_run": run,
         "_theorem": thm,
         "estimated": _estimated(run, thm, constants),
@@ -152,7 +158,7 @@ def compare(
     if gap.ndim and run.grad_norm_sq.shape[0] > 1:
         # The start is random too: every bound is affine in f0_gap, so E Y_t > E bound is a statement on the
         # mean of Y_t - bound, seed by seed.
-        left = left_hand_side(run, thm, confidence, shift=per_seed - bound)
+        left = left_hand_side(run, thm, confidence, shift=per_seed - bound, method=method)
     scalars: dict[str, Any] = {name: (float(np.mean(v)) if np.ndim(v) else v) for name, v in given.items()}
     terms = {name: float(v) for name, v in thm.evaluate_terms(**scalars).items()}
     trivial = trivial_bound(values, run, thm.lhs.measure)
@@ -183,15 +189,19 @@ def _conditions(thm: Theorem, values: dict[str, Any]) -> dict[str, Any]:
 
 
 def left_hand_side(
-    run: History, thm: Theorem, confidence: float, shift: NDArray[np.float64] | None = None
+    run: History,
+    thm: Theorem,
+    confidence: float,
+    shift: NDArray[np.float64] | None = None,
+    method: Method = "student",
 ) -> Interval:
     """The theorem's left-hand side, measured over its own rounds, with an interval over seeds."""
     _, samples = rounds_of(run, thm)
     if shift is not None:
         samples = samples - shift[:, None]
     interval = min_interval if thm.lhs.aggregate == "min" else mean_interval
-    result = interval(samples, confidence)
-    if samples.shape[0] == 1 and without_chance(run):
+    result = interval(samples, confidence, method)
+    if _exact(run):
         return Interval(result.estimate, result.estimate, result.estimate)
     return result
 
@@ -228,6 +238,10 @@ def without_chance(run: History) -> bool:
         return True
     sure = run.constants.sigma_l == 0 and run.constants.standing_of("sigma_l") == "exact"
     return sure and not run.random_network
+
+
+def _exact(run: History) -> bool:
+    return run.grad_norm_sq.shape[0] == 1 and without_chance(run)
 
 
 def known_values(run: History, thm: Theorem, given: Mapping[str, float] | None = None) -> dict[str, Any]:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dfltheory.analysis.compare import known_values, rounds_of, trivial_bound
-from dfltheory.analysis.statistics import half_widths
+from dfltheory.analysis.statistics import half_widths, running_upper_limits
 from dfltheory.files import replacing
 
 if TYPE_CHECKING:
@@ -177,16 +177,18 @@ def _panel_title(outcome: Outcome) -> str:
 def running_left_hand_side(
     run: History, thm: Theorem, confidence: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Estimate, lower and upper limit of the left-hand side at each horizon 1..T."""
+    """Estimate, lower and upper limit of the left-hand side at each horizon 1..T; one seed has no limits."""
     samples = rounds_of(run, thm)[1]
     tail = (1 - confidence) / 2
     deterministic = samples.shape[0] == 1
     if thm.lhs.aggregate == "min":
         means = samples.mean(axis=0)
         below = 0.0 if deterministic else half_widths(samples, tail)
-        above = 0.0 if deterministic else half_widths(samples, tail / samples.shape[1])
-        limits = (means, means - below, means + above)
-        return tuple(np.minimum.accumulate(np.maximum(part, 0.0)) for part in limits)  # type: ignore[return-value]
+        least, low = np.minimum.accumulate(means), np.minimum.accumulate(np.maximum(means - below, 0.0))
+        finite = np.isfinite(means)  # a run that diverged is infinitely large from there on
+        high = np.full(means.shape, np.inf)
+        high[finite] = least[finite] if deterministic else running_upper_limits(samples[:, finite], tail)
+        return least, low, high
     totals = np.cumsum(samples, axis=1) / np.arange(1, samples.shape[1] + 1)
     means = totals.mean(axis=0)
     half = 0.0 if deterministic else half_widths(totals, tail)

@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dfltheory as dfl
@@ -18,6 +18,7 @@ from dfltheory.training.history import History
 
 KEY = "dfedsam.theorem_4_5"
 ROUNDS = 1000
+METHODS = ("student", "bootstrap")
 STEP = 1 / (10 * 5 * 1.0)  # the largest step that Theorem 4.5 admits at K = 5, L = 1
 
 
@@ -97,7 +98,7 @@ def test_round_zero_is_outside_the_printed_minimum_and_round_T_outside_the_corre
 
 def test_undecided():
     level = the_bound(run_with(noisy(1e-3)))
-    verdict = compare(run_with(noisy(level, seeds=3, scatter=0.5, rounds=ROUNDS)), KEY, variant="printed")
+    verdict = compare(run_with(noisy(level, seeds=2, scatter=0.5, rounds=ROUNDS)), KEY, variant="printed")
     assert verdict.kind == "undecided"
     assert verdict.ratio_ci[0] <= 1 <= verdict.ratio_ci[1]
 
@@ -111,6 +112,21 @@ def test_one_seed_decides_nothing_unless_there_is_no_chance():
     run = dfl.train(DFedSAM(eta=0.02, K=5), sure, W, rounds=600, x0=[10.0, 10.0])
     assert compare(run, KEY).kind == "holds"
     assert compare(run, KEY).measured.low == compare(run, KEY).measured.high
+    assert compare(run, KEY).method == "exact"
+
+
+def test_the_method_of_the_interval_is_chosen_and_told():
+    samples = noisy(1e-3) * np.random.default_rng(3).exponential(size=(16, 1))
+    student, other = (compare(run_with(samples), KEY, variant="corrected", method=m) for m in METHODS)
+    assert (student.method, other.method) == METHODS
+    assert other.measured.high > student.measured.high
+    assert other.measured.estimate == student.measured.estimate
+    shifted = run_with(samples)
+    shifted.loss = shifted.loss + np.linspace(0, 0.5, 16)[:, None]  # starts that differ: seed by seed
+    one, two = (compare(shifted, KEY, variant="corrected", method=m) for m in METHODS)
+    assert one.measured.high != two.measured.high
+    with pytest.raises(InputError, match="8 seeds or more"):
+        compare(run_with(noisy(1e-3, seeds=3)), KEY, method="bootstrap")
 
 
 def test_vacuous():
@@ -216,6 +232,7 @@ def test_constants_can_be_given_and_estimates_are_named():
         compare(run, "dfedsam.theorem_45")
 
 
+@settings(max_examples=10)
 @given(st.floats(0.2, 5.0))
 def test_the_ratio_scales_with_the_measurement(scale):
     one, other = compare(run_with(noisy(1e-3)), KEY), compare(run_with(noisy(1e-3 * scale)), KEY)
