@@ -38,7 +38,7 @@ def test_min_interval_uses_pointwise_limits_below_and_averages_above():
     found = min_interval(data, 0.9)
     assert found.estimate == pytest.approx(4.0)
     assert found.low == pytest.approx(4.0 - stats.t.isf(0.05, 2) / np.sqrt(3))
-    # averages of the last round (10, sure), the last two and all (7, deviation 1/2), each with a third of 0.05
+    # averages of the last round (10, sure), the last two and all (7, deviation 1/2): a third of 0.05 each
     assert found.high == pytest.approx(7.0 + stats.t.isf(0.05 / 3, 2) * 0.5 / np.sqrt(3))
 
 
