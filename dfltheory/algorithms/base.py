@@ -64,7 +64,7 @@ class Mix(Protocol):
         ...
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class State:
     """The stacked models x and, between local update and communication, what is sent: both (S, m, d)."""
 

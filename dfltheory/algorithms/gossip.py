@@ -12,7 +12,7 @@ from dfltheory.algorithms.base import Algorithm, Mix, Oracle, State, replace
 from dfltheory.errors import InputError
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class StepState(State):
     """State with the step eta g (S, m, d) that is taken once the neighbours have been heard; None: it was."""
 
@@ -125,7 +125,7 @@ class DFedAvg(Algorithm):
         return {**super().theory_values(), "rho": 0.0, "Q": 1, "alpha": 0.0}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class MomentumState(State):
     """State with the momentum buffer v (S, m, d) that is kept from round to round."""
 

@@ -12,7 +12,7 @@ from dfltheory.algorithms.blocks import blocks, descend, exchange
 from dfltheory.errors import InputError
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class TwoBlockState(State):
     """State that remembers which coordinates are shared (not a tensor of the run, but of the problem)."""
 

@@ -11,7 +11,7 @@ from torch import Tensor
 from dfltheory.algorithms.base import Algorithm, Mix, Oracle, State, replace
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class DualState(State):
     """State with the dual variables ghat (S, m, d), 0 before round 0."""
 

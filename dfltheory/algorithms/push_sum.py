@@ -11,7 +11,7 @@ from torch import Tensor
 from dfltheory.algorithms.base import Algorithm, Mix, Oracle, State, replace
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class PushSumState(State):
     """State with the push-sum weights w (S, m, 1); sum_i w_i = m in every round."""
 

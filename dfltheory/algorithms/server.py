@@ -16,7 +16,7 @@ from dfltheory.algorithms.base import Algorithm, Mix, Oracle, State, replace
 from dfltheory.algorithms.blocks import Index, blocks, descend, exchange
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ServerState(State):
     """State with the coordinates that the server averages; ``None``: all of them."""
 
@@ -189,7 +189,7 @@ class FedBABU(Server):
         return replace(state, x=tuned)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class HeadsState(ServerState):
     """State with a personal head (S, m, d_v) beside the generic one."""
 
@@ -252,7 +252,7 @@ def _with_head(y: Tensor, v: Index, p: Tensor) -> Tensor:
     return point
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class TwinState(ServerState):
     """State with every client's personal model v (S, m, d) beside the server's."""
 

@@ -13,7 +13,7 @@ from dfltheory.algorithms.base import Algorithm, Mix, Oracle, State, replace
 from dfltheory.algorithms.blocks import parts
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class MaskedState(State):
     """State with every client's mask (S, m, d), 1 where a weight lives and 0 elsewhere; x = x * mask."""
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 VARIANTS = ("printed", "appendix", "corrected")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Case:
     """One run, and the theorem that it is held against in each of ``variants``.
 
@@ -51,7 +51,7 @@ class Case:
         return ", ".join(part for part in (self.group, self.column, self.row) if part)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Outcome:
     """A case with its run and what the run says of each variant."""
 

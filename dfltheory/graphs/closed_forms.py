@@ -15,7 +15,7 @@ from dfltheory.graphs.matrices import check_clients
 from dfltheory.graphs.topologies import check_sides, hops
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class LaplacianSpectrum:
     """All m eigenvalues of L (ascending, the first is 0), and what the weight rules ask of the graph.
 

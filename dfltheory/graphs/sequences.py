@@ -104,7 +104,7 @@ class UserSequence:
         return W
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Rounds:
     """Some rounds of a sequence; ``exact``: they repeat for ever (a period), else they are a sample.
 

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from dfltheory.errors import InputError, UnknownNameError
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Split:
     """A module's parameters, in the order of ``named_parameters``, divided into body and head.
 

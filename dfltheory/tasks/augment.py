@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class CropAndFlip:
     """Each image is padded, cropped to its size at a random place, and mirrored with probability 1/2.
 

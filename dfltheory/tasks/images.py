@@ -19,7 +19,7 @@ NAMES = ("digits", *files.SETS)
 """Every image set: scikit-learn's bundled digits, and those whose files lie below a data root."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ImageSet:
     """Images as bytes (n, channels, height, width) with labels 0..classes-1, divided into train and test.
 

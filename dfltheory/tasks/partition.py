@@ -18,7 +18,7 @@ Kind = Literal["iid", "dirichlet", "dirichlet_by_class", "shards"]
 Indices = NDArray[np.int64]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Partition:
     """Who holds which examples.
 

@@ -141,7 +141,7 @@ class _Rows:
             row.add_(z[l], alpha=weight)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _SparseTensor:
     """On a GPU, and for precisions that scipy does not know."""
 

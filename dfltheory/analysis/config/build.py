@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from dfltheory.training.history import History
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Setup:
     """What one experiment runs."""
 

@@ -18,7 +18,7 @@ from dfltheory.errors import InputError
 Array = NDArray[Any]
 
 
-@dataclass
+@dataclass(eq=False)
 class Engine:
     """One algorithm on one problem over one sequence of matrices."""
 

@@ -26,7 +26,7 @@ _MOMENTS = 50
 """Entries of one problem's state up to which maps on second moments (their square) are written out."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Stationary:
     """The limit t -> infinity: measures, expected models (m, d), and how fast it is reached.
 
@@ -99,7 +99,7 @@ def _measured(engine: Engine, states: list[Moments], radius: float, square: floa
     return Stationary(measures, problem.models(mu[:, :, 0] + problem.x_star[:, None]), radius, square)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _Part:
     """One of the decoupled problems, centred at its minimizer so that nothing large cancels."""
 

@@ -19,7 +19,7 @@ from dfltheory.analysis.exact.rules import Rule
 Array = NDArray[Any]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Moments:
     """Mean (B, m, p, b) and covariance (B, m, p, b, m, p, b) of a state; ``cov`` None: no chance so far."""
 
@@ -27,7 +27,7 @@ class Moments:
     cov: Array | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ClientMap:
     """What leaves client i after its local steps: map_i s_i + shift_i + noise of covariance noise_i.
 

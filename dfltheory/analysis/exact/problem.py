@@ -13,7 +13,7 @@ from dfltheory.errors import InputError
 Array = NDArray[Any]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Problem:
     """B independent problems of m clients in R^b, d = B b: (B, b) = (d, 1) or (1, d).
 

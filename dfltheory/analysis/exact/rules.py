@@ -23,7 +23,7 @@ from dfltheory.errors import InputError
 Array = NDArray[Any]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Rule:
     """The coefficients of one round (see the module), and the point that the theorem looks at.
 

@@ -34,7 +34,7 @@ class Clients(Protocol):
         ...
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Waves:
     """f_i(x) = a (1 - cos(w (x - c_i))): centres (P, m), amplitude and frequency (P,).
 

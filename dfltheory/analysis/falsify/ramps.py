@@ -23,7 +23,7 @@ from dfltheory.tasks.synthetic import Synthetic
 Array = NDArray[Any]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Ramps:
     """P problems of m clients with n ramps each: ``knots, widths, slopes`` (P, m, n), ``left`` (P, m)."""
 

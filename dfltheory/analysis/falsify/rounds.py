@@ -18,7 +18,7 @@ Array = NDArray[Any]
 Paper = Literal["dfedsam", "dfedadmm", "dfedsgpsm"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Batch:
     """P candidates: problems, starts, hyperparameters (P,); ``W`` (P, m, m); ``K``, ``Q`` shared by all."""
 
@@ -41,7 +41,7 @@ class Batch:
         return len(self.eta)
 
 
-@dataclass
+@dataclass(eq=False)
 class Path:
     """What was measured of the first rounds.
 

@@ -21,7 +21,7 @@ FLOOR = 1e-9
 """Squared gradients below this share of B^2 count as zero: rounding must never look like a violation."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Scores:
     """``ratio`` measured / bound (nan where the theorem says nothing), ``fitness`` to be maximized, the
     horizon ``T``, and the start ``x0`` (P, m) that was found worst."""

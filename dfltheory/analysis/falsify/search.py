@@ -24,7 +24,7 @@ LOCAL = 0.35
 """Share of the time that goes into the local phase."""
 
 
-@dataclass
+@dataclass(eq=False)
 class Arm:
     """One family with its population in the unit cube."""
 

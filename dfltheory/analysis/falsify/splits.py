@@ -23,7 +23,7 @@ from dfltheory.tasks.personal import Personal
 Array = NDArray[Any]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Splits:
     """P problems of m clients: ``ramps`` of u, ``b`` (P, m), ``h`` and ``k`` (P,); u and v are (P, N, m)."""
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 Array = NDArray[Any]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class TwoBatch:
     """P candidates: problems, starts ``u0, v0`` (P, m), ``W`` (P, m, m), steps and noise (P,)."""
 
@@ -48,7 +48,7 @@ class TwoBatch:
         return np.stack([self.u0, self.v0], axis=-1)
 
 
-@dataclass
+@dataclass(eq=False)
 class TwoPath:
     """(R + 1, P) each: squares of grad_u F(ubar^t, V^t), the same at V^{t+1}, mean squares of grad_v F_i, the
     diversity of grad_u F_i at (ubar^t, v_i^{t+1}), F(ubar^t, V^t); ``still`` (P,): nothing moves any more."""

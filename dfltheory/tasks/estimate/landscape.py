@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Landscape:
     """loss[i, j] = f(x + along[i] d_1 + along[j] d_2); ``along`` holds 0 in its middle."""
 

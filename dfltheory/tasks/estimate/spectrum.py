@@ -16,7 +16,7 @@ from dfltheory.tasks.estimate.hessian import Product, hessian_product
 from dfltheory.tasks.task import Task
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Tridiagonal:
     """What k Lanczos steps know of H: Ritz values, the weights of the start vector on them, and residuals."""
 
@@ -127,7 +127,7 @@ def largest_hessian_eigenvalue(task: Task, x: Tensor, steps: int = 30, seed: int
     return hessian_extremes(task, x, steps=steps, seed=seed).high
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Density:
     """An estimate of the share of eigenvalues near each value of ``grid``; it integrates to 1."""
 
