@@ -69,8 +69,9 @@ class NetworkConstants:
     """What is known of a mixing matrix, or of a sequence of them.
 
     ``m`` clients; ``lam`` = ||W - 11'/m||, for symmetric W max(|lambda_2|, |lambda_m|) (for i.i.d. random
-    W_t the root mean square contraction); ``delta, C, q`` push-sum: the least weight, and the constants of
-    ||z_i^t - xbar^t|| <= C q^t (...).  ``None``: not known, or not defined for this network.
+    W_t the root mean square contraction); ``delta, C, q, window`` push-sum: the least weight, the constants
+    of ||z_i^t - xbar^t|| <= C q^t (...), and the number of rounds over which q contracts.  ``None``: not
+    known, or not defined for this network.
     """
 
     m: int
@@ -78,6 +79,7 @@ class NetworkConstants:
     delta: float | None = None
     C: float | None = None
     q: float | None = None
+    window: int | None = None
     standing: Mapping[str, Standing] = field(default_factory=dict)
 
     def known(self) -> dict[str, float]:

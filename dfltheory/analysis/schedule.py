@@ -43,7 +43,7 @@ def algorithm_class(theorem: Theorem | str) -> type[Any]:
     key = theorem if isinstance(theorem, str) else theorem.key
     bounds.variants(key)  # an unknown key tells the nearest
     names = SPEAKS_OF[key.split(".")[0]]
-    return algorithms.get(names[1] if key == "dfedmdc.theorem_2" else names[0])
+    return algorithms.get(names[1] if key.startswith("dfedmdc.") and key.endswith("theorem_2") else names[0])
 
 
 def letters_of(kind: type[Any], values: Mapping[str, Any]) -> dict[str, Any]:

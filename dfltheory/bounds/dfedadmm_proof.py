@@ -12,8 +12,10 @@ from dfltheory.bounds.dfedadmm import (
     ENOUGH_STEPS,
     GAMMA,
     KAPPA,
+    LEFT,
     PAPER,
     gamma,
+    left,
 )  # fmt: skip
 from dfltheory.bounds.symbols import GRADIENT_SQ, LENGTH_SQ, VALUE
 from dfltheory.bounds.theorem import Condition, Definition, LeftSide, Theorem
@@ -108,10 +110,10 @@ def lemmas() -> tuple[Theorem, ...]:
             "lemma",
             "lemma_10",
             auxiliary,
-            2 * pen**2 * (gamma - 1) ** 2 * (1 + (gamma - 1) ** 2 / gamma**2) * MOMENT,
+            2 * pen**2 * left**2 * (1 + left**2 / gamma**2) * MOMENT,
             "Lemma 10",
             "Distance of the auxiliary sequence",
-            definitions=(GAMMA,),
+            definitions=(GAMMA, LEFT),
         ),
     )
 
@@ -122,7 +124,7 @@ def _local_part() -> Expr:
 
 def displays() -> tuple[Theorem, ...]:
     """(12)'s coefficient, R1 (22), R2, (23), and the two forms of the descent that C.1 displays."""
-    distance = (gamma - 1) ** 2 * (1 + ((gamma - 1) / gamma) ** 2) * MOMENT
+    distance = left**2 * (1 + (left / gamma) ** 2) * MOMENT
     sam = 6 * rho**2 * pen * L**2 * MOMENT
     smoothness = L / 2 * pen**2 * MOMENT
     more, most = 1 + 192 * L**2 * eta**2 * K**2, 1 + 384 * L**2 * eta**2 * K**2
@@ -131,7 +133,7 @@ def displays() -> tuple[Theorem, ...]:
     second = LeftSide("inner_product", r"\mathbb{E}\langle\nabla f(w^t),w^{t+1}-w^t\rangle", unit=VALUE)
     local = LeftSide("client_gradient_sq", r"\frac1m\sum_i\mathbb{E}\|\nabla f(x_i^t)\|^2")
     growth = LeftSide("coefficient", r"c_k^t/c_{k-1}^t", unit=ONE)
-    own = (C2_DEFINITION, GAMMA)
+    own = (C2_DEFINITION, GAMMA, LEFT)
     share = R(1, 2) - 1152 * L**2 * eta**2 * K**2
     return (
         _entry(

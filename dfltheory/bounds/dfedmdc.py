@@ -1,6 +1,6 @@
 """DFedMDC and DFedSMDC: decentralized federated learning with a shared part u and personal parts v_i.
 
-Theorems 1 and 2 as stated, as appendix C derives them, and re-derived (Theorem M); the rates quoted in
+Theorems 1 and 2 as stated, as appendix C derives them; the rates quoted in
 Remark 4. The lemmas and displays of appendix C are in :mod:`dfltheory.bounds.dfedmdc_proof`.
 """
 
@@ -11,7 +11,7 @@ from sympy import sqrt
 
 from dfltheory.bounds import symbols as s
 from dfltheory.bounds.symbols import VALUE
-from dfltheory.bounds.theorem import Condition, Definition, LeftSide, Theorem
+from dfltheory.bounds.theorem import Definition, LeftSide, Theorem
 from dfltheory.bounds.units import Expr
 
 PAPER = "Shi et al. 2023, DFedMDC and DFedSMDC"
@@ -20,15 +20,13 @@ K, sigma_l, sigma_g, B = s.K, s.sigma_l, s.sigma_g, s.B
 K_u, K_v, eta_u, eta_v, L_u, L_v = s.K_u, s.K_v, s.eta_u, s.eta_v, s.L_u, s.L_v
 L_vu, chi, sigma_u, sigma_v, delta_u, k0_sq = s.L_vu, s.chi, s.sigma_u, s.sigma_v, s.delta_u, s.x0_spread
 R = sp.Rational
-a, b = sp.symbols("a b", positive=True)
-size = sp.Symbol("s_u", nonnegative=True)
 sigma1, sigma2, sigma3, sigma4, sigma = sp.symbols("sigma1 sigma2 sigma3 sigma4 sigma", nonnegative=True)
 
-_PAIR = r"\Big(\frac{1}{L_u}\mathbb{E}\Delta_{\bar u}^t+\frac{1}{L_v}\mathbb{E}\Delta_v^t\Big)"
+PAIR = r"\Big(\frac{1}{L_u}\mathbb{E}\Delta_{\bar u}^t+\frac{1}{L_v}\mathbb{E}\Delta_v^t\Big)"
 
 PRINTED_LHS = LeftSide(
     "two_block",
-    r"\frac1T\sum_{t=1}^{T}" + _PAIR,
+    r"\frac1T\sum_{t=1}^{T}" + PAIR,
     "mean",
     first=sp.Integer(1),
     last=T,
@@ -37,31 +35,6 @@ PRINTED_LHS = LeftSide(
     averaging="mean over the rounds 1..T of ||grad_u F(ubar^t, V^t)||^2/L_u + (1/m) sum_i "
     "||grad_v F_i(u_i^t, v_i^t)||^2/L_v; f0_gap is F(ubar^1, V^1) - F*",
 )
-NEXT_LHS = LeftSide(
-    "two_block_next",
-    r"\frac1T\sum_{t=0}^{T-1}\Big(\frac{1}{L_u}\mathbb{E}\|\nabla_uF(\bar u^t,V^{t+1})\|^2"
-    r"+\frac{1}{L_v}\mathbb{E}\Delta_v^t\Big)",
-    "mean",
-    unit=VALUE,
-    averaging="mean over the rounds 0..T-1, the shared gradient at (ubar^t, V^{t+1}); f0_gap is "
-    "F(ubar^0, V^0) - F*",
-)
-WEIGHTED_LHS = LeftSide(
-    "two_block_weighted",
-    r"\frac1T\sum_{t=0}^{T-1}\Big(\frac{a}{4L_u}\mathbb{E}\|\nabla_uF(\bar u^t,V^{t+1})\|^2"
-    r"+\frac{b}{4L_v}\mathbb{E}\Delta_v^t\Big)",
-    "mean",
-    unit=VALUE,
-    averaging="mean over the rounds 0..T-1 with the weights a/4 and b/4, a = eta_u K_u L_u, "
-    "b = eta_v K_v L_v",
-)
-SAME_LHS = LeftSide(
-    "two_block",
-    r"\frac1T\sum_{t=0}^{T-1}" + _PAIR,
-    "mean",
-    unit=VALUE,
-    averaging="mean over the rounds 0..T-1 at (ubar^t, V^t); f0_gap is F(ubar^0, V^0) - F*",
-)
 ASSUMPTIONS = (
     "1: grad_u F_i is L_u-Lipschitz in u and L_uv in v, grad_v F_i is L_v-Lipschitz in v and L_vu in u",
     "2: stochastic gradients with variances at most sigma_u^2 and sigma_v^2",
@@ -69,28 +42,14 @@ ASSUMPTIONS = (
     "Definition 1: W is symmetric, doubly stochastic and primitive on a connected graph",
     "F is bounded below by F*",
 )
-CORRECTED_ASSUMPTIONS = (
-    ASSUMPTIONS[0],
-    "fresh unbiased samples in every local step of both phases, variances at most sigma_u^2 and sigma_v^2",
-    "if rho > 0: F_i(., v; xi) is L_u-smooth in u for almost every xi",
-    "(1/m) sum_i ||grad_u F_i(ubar^t, v_i^{t+1}) - grad_u F(ubar^t, V^{t+1})||^2 <= delta_u^2",
-    "W doubly stochastic with ||W - 11'/m|| = lam < 1",
-    "F is bounded below by F*",
-)
 SCHEDULE = {"eta_u": 1 / (L_u * K_u * sqrt(T)), "eta_v": 1 / (L_v * K_v * sqrt(T))}
 SCHEDULE_SAM = {**SCHEDULE, "rho": rho0 / sqrt(T)}
 
-A_STEP = Definition(a, eta_u * K_u * L_u, "a", "step of the shared part, dimensionless")
-B_STEP = Definition(b, eta_v * K_v * L_v, "b", "step of the personal part, dimensionless")
-SIZE = Definition(
-    size, sigma_u + delta_u + L_u * rho, "s", "noise, diversity and SAM bias of the shared part"
-)
-SIZE_PLAIN = Definition(size, sigma_u + delta_u, "s", "noise and diversity of the shared part")
 
-
-def _theorem(
+def theorem(
     number: int, variant: str, source: str, lhs: LeftSide, parts: dict[str, Expr], **fields: object
 ) -> Theorem:
+    """A variant of Theorem 1 or 2."""
     name, schedule = ("DFedMDC", SCHEDULE) if number == 1 else ("DFedSMDC", SCHEDULE_SAM)
     own = "" if variant == "printed" else ", as derived" if variant.startswith("appendix") else ", re-derived"
     return Theorem(
@@ -117,7 +76,7 @@ def theorem_1() -> tuple[Theorem, ...]:
     )
     common = {"order": True, "assumptions": ASSUMPTIONS}
     return (
-        _theorem(
+        theorem(
             1,
             "printed",
             "Theorem 1, eq. (3)",
@@ -132,7 +91,7 @@ def theorem_1() -> tuple[Theorem, ...]:
             of=("dfedmdc.theorem_1", "appendix"),
             **common,
         ),
-        _theorem(
+        theorem(
             1,
             "appendix",
             "eq. (20)",
@@ -164,7 +123,7 @@ def theorem_2() -> tuple[Theorem, ...]:
     common = {"order": True, "assumptions": ASSUMPTIONS}
     last = sigma * L_u / (gap * T)
     return (
-        _theorem(
+        theorem(
             2,
             "printed",
             "Theorem 2, eq. (4)",
@@ -179,7 +138,7 @@ def theorem_2() -> tuple[Theorem, ...]:
             of=("dfedmdc.theorem_2", "appendix_eq35"),
             **common,
         ),
-        _theorem(
+        theorem(
             2,
             "appendix",
             "eq. (34)",
@@ -194,7 +153,7 @@ def theorem_2() -> tuple[Theorem, ...]:
             of=("dfedmdc.eq_33", "printed"),
             **common,
         ),
-        _theorem(
+        theorem(
             2,
             "appendix_eq35",
             "eq. (35)",
@@ -210,66 +169,6 @@ def theorem_2() -> tuple[Theorem, ...]:
             **common,
         ),
     )
-
-
-CONDITIONS = (
-    Condition("a <= (1 - lam)/32", 32 * a, 1 - lam),
-    Condition("b <= 1/16", 16 * b, sp.Integer(1)),
-    Condition("125 lam^2 chi^2 a b <= (1 - lam)^2", 125 * lam**2 * chi**2 * a * b, (1 - lam) ** 2),
-)
-EQUAL_STEPS = (Condition("a <= b", a, b), Condition("b <= a", b, a))
-
-
-def _equal_terms(radius: Expr) -> dict[str, Expr]:
-    spread = R(604, 100) + 6 * chi**2
-    return {
-        "optimization": 4 * f0 / (a * T),
-        "initialization": spread * 8 * L_u * k0_sq / (3 * T * (1 - lam)),
-        "consensus": spread * 18 * lam**2 * a**2 * size**2 / ((1 - lam) ** 2 * L_u),
-        "drift": R(256, 10) * a**2 * size**2 / L_u,
-        "noise of the shared part": 4 * a * sigma_u**2 / (m * K_u * L_u),
-        "noise of the personal part": R(56, 10) * a * sigma_v**2 / L_v,
-        **({"sharpness": 6 * L_u * radius**2} if radius != 0 else {}),
-    }
-
-
-def _weighted_terms(radius: Expr) -> dict[str, Expr]:
-    c1 = R(151, 100) * a + R(3, 2) * b * chi**2
-    return {
-        "optimization": f0 / T,
-        "initialization": c1 / L_u * 8 * L_u**2 * k0_sq / (3 * T * (1 - lam)),
-        "consensus": c1 / L_u * 18 * lam**2 * a**2 * size**2 / (1 - lam) ** 2,
-        "drift": R(64, 10) * a**3 * size**2 / L_u,
-        "noise of the shared part": a**2 * sigma_u**2 / (m * K_u * L_u),
-        "noise of the personal part": R(14, 10) * b**2 * sigma_v**2 / L_v,
-        **({"sharpness": R(3, 2) * a * L_u * radius**2} if radius != 0 else {}),
-    }
-
-
-def theorem_m() -> tuple[Theorem, ...]:
-    """Theorem M for both algorithms: a = b, general a and b, and with the gradient at V^t."""
-    made: list[Theorem] = []
-    for number, radius, own in ((1, sp.S.Zero, SIZE_PLAIN), (2, rho, SIZE)):
-        common = {"definitions": (A_STEP, B_STEP, own), "assumptions": CORRECTED_ASSUMPTIONS}
-        equal = _equal_terms(radius)
-        at_same = sp.Max(sp.Integer(2), 1 + R(46, 10) * chi**2 * b**2)
-        moved = {name: at_same * term for name, term in equal.items()}
-        moved["change of the personal part"] = R(46, 10) * chi**2 * b**2 * sigma_v**2 / L_v
-        made += [
-            _theorem(
-                number, "corrected", "re-derived (Theorem M, a = b)", NEXT_LHS, equal,
-                conditions=(*CONDITIONS, *EQUAL_STEPS), **common,
-            ),
-            _theorem(
-                number, "corrected_weighted", "re-derived (Theorem M)", WEIGHTED_LHS, _weighted_terms(radius),
-                conditions=CONDITIONS, **common,
-            ),
-            _theorem(
-                number, "corrected_same_round", "re-derived (Theorem M, a = b, at V^t)", SAME_LHS, moved,
-                conditions=(*CONDITIONS, *EQUAL_STEPS), **common,
-            ),
-        ]  # fmt: skip
-    return tuple(made)
 
 
 def quoted() -> tuple[Theorem, ...]:
@@ -310,8 +209,8 @@ def quoted() -> tuple[Theorem, ...]:
 
 
 def statements() -> tuple[Theorem, ...]:
-    """Theorems 1 and 2 and the quoted rates."""
-    return (*theorem_1(), *theorem_2(), *theorem_m(), *quoted())
+    """Theorems 1 and 2 as printed and as derived, and the quoted rates."""
+    return (*theorem_1(), *theorem_2(), *quoted())
 
 
 __all__ = ["statements"]

@@ -6,12 +6,12 @@ from __future__ import annotations
 import sympy as sp
 
 from dfltheory.bounds import symbols as s
-from dfltheory.bounds.dfedmdc import (
+from dfltheory.bounds.dfedmdc import PAPER
+from dfltheory.bounds.dfedmdc_corrected import (
     A_STEP,
     B_STEP,
     CONDITIONS,
     CORRECTED_ASSUMPTIONS,
-    PAPER,
     SIZE,
     a,
     b,

@@ -19,7 +19,6 @@ sigma_l, sigma_g, beta, B, f0, spread = s.sigma_l, s.sigma_g, s.beta, s.B, s.f0_
 R = sp.Rational
 
 D, Phi, C1, C3 = sp.symbols("D Phi C1 C3", positive=True)
-V, Z = sp.symbols("V Z", nonnegative=True)
 
 MIN_1_T = LeftSide(
     "grad_norm_sq",
@@ -30,12 +29,6 @@ MIN_1_T = LeftSide(
     start=1,
     averaging="minimum over the rounds 1..T at the mean model; f0_gap is f(xbar^1) - f*",
 )
-MEAN_0_T = LeftSide(
-    "grad_norm_sq",
-    r"\frac1T\sum_{t=0}^{T-1}\mathbb{E}\|\nabla f(\bar x^t)\|^2",
-    "mean",
-    averaging="mean over the rounds 0..T-1 at the mean model; f0_gap is f(xbar^0) - f*",
-)
 
 ASSUMPTIONS = (
     "4.3: every f_i is L-smooth",
@@ -43,19 +36,8 @@ ASSUMPTIONS = (
     "(1/m) sum_i ||grad f_i(x) - grad f(x)||^2 <= sigma_g^2 for all x",
     "Definition 4.1: W is symmetric, doubly stochastic and primitive on a connected graph",
 )
-CORRECTED_ASSUMPTIONS = (
-    "every f_i is L-smooth; if rho > 0, so is F_i(.; xi) for almost every xi",
-    "E grad F_i(x; xi) = grad f_i(x) with variance at most sigma_l^2; samples are "
-    "independent over clients, steps and rounds",
-    "(1/m) sum_i ||grad f_i(x) - grad f(x)||^2 <= sigma_g^2 for all x",
-    "f is bounded below by f*",
-    "W symmetric doubly stochastic with ||W - 11'/m|| = lam < 1, or i.i.d. W_t with that mean-square "
-    "contraction",
-)
-COMMON_START = "all clients start at the same model"
 
 STEP_PRINTED = Condition("eta <= 1/(10 K L)", 10 * eta * K * L, sp.Integer(1))
-STEP_CORRECTED = Condition("eta <= 1/(8 K L)", 8 * eta * K * L, sp.Integer(1))
 SCHEDULE = {"eta": 1 / (L * sqrt(K * T)), "rho": rho0 / sqrt(T)}
 ONE_STEP = {**SCHEDULE, "Q": sp.S.One}
 
@@ -89,7 +71,8 @@ C3_DEFINITION = Definition(
 )
 
 
-def _theorem(variant: str, title: str, source: str, **fields: object) -> Theorem:
+def theorem(variant: str, title: str, source: str, **fields: object) -> Theorem:
+    """A variant of Theorem 4.5."""
     return Theorem(
         key="dfedsam.theorem_4_5",
         variant=variant,
@@ -104,7 +87,7 @@ def _theorem(variant: str, title: str, source: str, **fields: object) -> Theorem
 def printed() -> Theorem:
     """Eq. (7): 2 f0_gap/(T D) + alpha(K, rho, eta) + Phi beta(K, rho, eta), the sum alpha split by origin."""
     front = eta * K * L / (2 * D)
-    return _theorem(
+    return theorem(
         "printed",
         "Convergence of DFedSAM and DFedSAM-MGS",
         "Theorem 4.5, eq. (7)",
@@ -150,7 +133,7 @@ def _appendix_terms(network: Expr) -> dict[str, Expr]:
 
 def appendix() -> Theorem:
     """D.3: the display after (34), for several gossip steps."""
-    return _theorem(
+    return theorem(
         "appendix",
         "Convergence of DFedSAM-MGS, as derived",
         "appendix D.3, display after (34)",
@@ -164,7 +147,7 @@ def appendix() -> Theorem:
 
 def appendix_q1() -> Theorem:
     """D.2: the display after (25), for one gossip step."""
-    return _theorem(
+    return theorem(
         "appendix_q1",
         "Convergence of DFedSAM, as derived for one gossip step",
         "appendix D.2, display after (25)",
@@ -173,60 +156,6 @@ def appendix_q1() -> Theorem:
         parts=_appendix_terms(1 / (1 - lam) ** 2),
         conditions=(STEP_PRINTED, Condition("Q = 1", Q, sp.Integer(1))),
         assumptions=ASSUMPTIONS,
-    )
-
-
-V_DEFINITION = Definition(V, (sigma_l + L * rho) ** 2, "V", "noise of a SAM gradient, mean square")
-Z_DEFINITION = Definition(Z, (sigma_g + L * rho) ** 2, "Z", "heterogeneity of a SAM gradient, mean square")
-
-
-def _corrected_terms(consensus: sp.Integer) -> dict[str, Expr]:
-    contraction = eta * K * L * lam**Q / (1 - lam**Q)
-    return {
-        "optimization": R(9, 4) * f0 / (eta * K * T),
-        "noise": R(9, 4) * eta * L * V / m,
-        "drift": (eta * K * L) ** 2 * (1 - 1 / K) * (8 * Z + 12 * V / K),
-        "consensus": consensus * contraction**2 * (Z + V / K),
-        "sharpness": R(9, 4) * L**2 * rho**2,
-    }
-
-
-def corrected() -> Theorem:
-    """Theorem A: common start."""
-    return _theorem(
-        "corrected",
-        "Convergence of DFedSAM and DFedSAM-MGS, re-derived",
-        "Theorem 4.5 re-derived (Theorem A)",
-        lhs=MEAN_0_T,
-        definitions=(V_DEFINITION, Z_DEFINITION),
-        parts=_corrected_terms(sp.Integer(16)),
-        conditions=(
-            STEP_CORRECTED,
-            Condition("8 eta K L lam^Q <= 1 - lam^Q", 8 * eta * K * L * lam**Q, 1 - lam**Q),
-        ),
-        assumptions=(*CORRECTED_ASSUMPTIONS, COMMON_START),
-        remark="The mean over t = 0..T-1 bounds the minimum over those rounds. For the minimum over "
-        "1 <= t <= T of the printed theorem take this bound at horizon T + 1, times (T + 1)/T.",
-    )
-
-
-def corrected_init() -> Theorem:
-    """Theorem A from arbitrary starts."""
-    return _theorem(
-        "corrected_init",
-        "Convergence of DFedSAM and DFedSAM-MGS from arbitrary starts, re-derived",
-        "Theorem 4.5 re-derived (Theorem A, arbitrary initialization)",
-        lhs=MEAN_0_T,
-        definitions=(V_DEFINITION, Z_DEFINITION),
-        parts={
-            **_corrected_terms(sp.Integer(32)),
-            "initialization": 11 * L**2 * spread / ((1 - lam ** (2 * Q)) * T),
-        },
-        conditions=(
-            STEP_CORRECTED,
-            Condition("12 eta K L lam^Q <= 1 - lam^Q", 12 * eta * K * L * lam**Q, 1 - lam**Q),
-        ),
-        assumptions=CORRECTED_ASSUMPTIONS,
     )
 
 
@@ -267,7 +196,7 @@ def _claimed_any_rho(last: dict[str, Expr]) -> dict[str, Expr]:
 
 
 def corollaries() -> tuple[Theorem, ...]:
-    """Corollaries 4.6 (one gossip step) and 4.8 as stated, as derived, and re-derived."""
+    """Corollaries 4.6 (one gossip step) and 4.8 as stated, and as derived."""
     slow = sqrt(K) * T ** R(3, 2)
     any_rho = {"eta": SCHEDULE["eta"]}
     moments = L**2 * rho**2 + sigma_g**2 + sigma_l**2
@@ -295,12 +224,10 @@ def corollaries() -> tuple[Theorem, ...]:
             _claimed_any_rho(far),
             schedule={**any_rho, "Q": sp.S.One},
         ),
-        _rate_corrected("corollary_4_6"),
         entry(many, "printed", "Corollary 4.8", _claimed(beta, Phi)),
         entry(
             many, "appendix_any_rho", "appendix D.3, first rate", _claimed_any_rho(network), schedule=any_rho
         ),
-        _rate_corrected("corollary_4_8"),
     )
 
 
@@ -345,41 +272,9 @@ def quoted() -> tuple[Theorem, ...]:
     )
 
 
-def _rate_corrected(key: str) -> Theorem:
-    """Corollary A: an inequality with its constants, not an O(.)."""
-    noise, bias = (sigma_l + L * rho0 / sqrt(T)) ** 2, (sigma_g + L * rho0 / sqrt(T)) ** 2
-    leak = lam**Q / (1 - lam**Q)
-    return Theorem(
-        key=f"dfedsam.{key}",
-        variant="corrected",
-        kind="corollary",
-        title="Rate of DFedSAM and DFedSAM-MGS, re-derived",
-        source=f"{PAPER}, Corollaries 4.6 and 4.8 re-derived (Corollary A)",
-        lhs=MEAN_0_T,
-        parts={
-            "optimization": R(9, 4) * L * f0 / sqrt(K * T),
-            "noise": R(9, 4) * V / (m * sqrt(K * T)),
-            "drift": K / T * (1 - 1 / K) * (8 * Z + 12 * V / K),
-            "consensus": 16 * K / T * leak**2 * (Z + V / K),
-            "sharpness": R(9, 4) * L**2 * rho0**2 / T,
-        },
-        definitions=(
-            Definition(V, noise, "V", "noise of a SAM gradient, mean square"),
-            Definition(Z, bias, "Z", "heterogeneity of a SAM gradient, mean square"),
-        ),
-        conditions=(
-            Condition("T >= 64 K", 64 * K, T),
-            Condition("64 K lam^(2Q) <= T (1 - lam^Q)^2", 64 * K * lam ** (2 * Q), T * (1 - lam**Q) ** 2),
-        ),
-        assumptions=(*CORRECTED_ASSUMPTIONS, COMMON_START),
-        schedule=SCHEDULE,
-        of=("dfedsam.theorem_4_5", "corrected"),
-    )
-
-
 def statements() -> tuple[Theorem, ...]:
     """Theorem 4.5, its corollaries and the quoted rates."""
-    return (printed(), appendix(), appendix_q1(), corrected(), corrected_init(), *corollaries(), *quoted())
+    return (printed(), appendix(), appendix_q1(), *corollaries(), *quoted())
 
 
 __all__ = ["statements"]

@@ -10,17 +10,16 @@ import sympy as sp
 from sympy import sqrt
 
 from dfltheory.bounds import symbols as s
-from dfltheory.bounds.momentum import AT, AT_BEFORE, DBAR, SUM_C2, at, at_before, dbar, sum_c2
+from dfltheory.bounds.momentum import AT, at
 from dfltheory.bounds.theorem import Condition, Definition, LeftSide, Theorem
 from dfltheory.bounds.units import Expr
 
 PAPER = "Li et al. 2023, DFedSGPSM"
 L, K, T, m, eta, rho, rho0, alpha = s.L, s.K, s.T, s.m, s.eta, s.rho, s.rho0, s.alpha
 sigma_l, sigma_g, B, f0 = s.sigma_l, s.sigma_g, s.B, s.f0_gap
-delta, C, q, x0_sq, x0_spread = s.delta, s.C, s.q, s.x0_sq, s.x0_spread
+delta, C, q, x0_sq = s.delta, s.C, s.q, s.x0_sq
 R = sp.Rational
 C1, C2 = sp.symbols("C1 C2", positive=True)
-G = sp.Symbol("G", nonnegative=True)
 
 LHS = LeftSide(
     "grad_norm_sq",
@@ -36,15 +35,6 @@ ASSUMPTIONS = (
     "5: ||grad f_i(x)|| <= B for every i and x",
     "C, q as in Assran et al. 2019, Lemma 3; delta as in Taheri et al. 2020, Proposition 2.1",
 )
-CORRECTED_ASSUMPTIONS = (
-    "f is bounded below by f*",
-    "P^t column-stochastic with least push-sum weight delta and one-step contraction q < 1 (in the norm "
-    "weighted by the push-sum weights)",
-    "every f_i is L-smooth; if rho > 0, so is F_i(.; xi) for almost every xi",
-    "fresh unbiased samples, independent over clients, steps and rounds, with variance at most sigma_l^2",
-)
-BOUNDED = "(1/m) sum_i E||grad f_i(z_{i,s}^t)||^2 <= B^2 for all s and t"
-DIVERSITY = "(1/m) sum_i ||grad f_i(x) - grad f(x)||^2 <= sigma_g^2 for all x"
 SCHEDULE = {"eta": 1 / (L * K * sqrt(T)), "rho": rho0 / sqrt(T)}
 
 C1_DEFINITION = Definition(
@@ -56,11 +46,11 @@ C1_DEFINITION = Definition(
     "C_1",
     "drift of one round without its gradient part, Theorem 1 and Lemma 3",
 )
-G_DEFINITION = Definition(G, sqrt(B**2 + sigma_l**2) + L * rho, "G", "second moment of a SAM gradient, root")
 PRINTED_STEP = Condition("eta < delta/(8 L K)", 8 * eta * L * K, delta, strict=True)
 
 
-def _theorem(variant: str, title: str, source: str, **fields: object) -> Theorem:
+def theorem(variant: str, title: str, source: str, **fields: object) -> Theorem:
+    """A variant of Theorem 1."""
     return Theorem(
         key="dfedsgpsm.theorem_1",
         variant=variant,
@@ -81,7 +71,7 @@ def printed() -> tuple[Theorem, ...]:
     sharpness = 3 * L**2 * rho**2
     common = {"conditions": (PRINTED_STEP,), "assumptions": ASSUMPTIONS}
     return (
-        _theorem(
+        theorem(
             "printed",
             "Convergence of DFedSGPSM",
             "Theorem 1",
@@ -96,7 +86,7 @@ def printed() -> tuple[Theorem, ...]:
             },
             **common,
         ),
-        _theorem(
+        theorem(
             "appendix",
             "Convergence of DFedSGPSM, as derived",
             "appendix B, display before 'Finally'",
@@ -114,86 +104,8 @@ def printed() -> tuple[Theorem, ...]:
     )
 
 
-def corrected() -> tuple[Theorem, ...]:
-    """Theorem A, and with its last three terms under one square."""
-    step = Condition("eta L at <= 1/2", 2 * eta * L * at, sp.Integer(1))
-    first = {
-        "optimization": 2 * f0 / (T * eta * at),
-        "noise": 2 * L * eta * sum_c2 * sigma_l**2 / (m * at),
-    }
-    together = (
-        rho
-        + eta * dbar * G / delta
-        + sqrt(x0_spread / (delta * T * (1 - q**2)))
-        + eta * at * G * q / (delta * (1 - q))
-    )
-    common = {"conditions": (step,), "assumptions": (*CORRECTED_ASSUMPTIONS, BOUNDED)}
-    return (
-        _theorem(
-            "corrected",
-            "Convergence of DFedSGPSM under bounded gradients, re-derived",
-            "Theorem 1 re-derived (Theorem A)",
-            definitions=(AT, AT_BEFORE, SUM_C2, G_DEFINITION),
-            parts={
-                **first,
-                "drift": 3 * L**2 * eta**2 * at_before**2 * G**2 / delta**2,
-                "initialization": 3 * L**2 * 2 * x0_spread / (delta * T * (1 - q**2)),
-                "consensus": 3 * L**2 * 2 * eta**2 * at**2 * G**2 * q**2 / (delta**2 * (1 - q) ** 2),
-                "sharpness": 3 * L**2 * rho**2,
-            },
-            **common,
-        ),
-        _theorem(
-            "corrected_sharper",
-            "Convergence of DFedSGPSM under bounded gradients, re-derived, last terms together",
-            "Theorem 1 re-derived (Theorem A, sharper)",
-            definitions=(AT, SUM_C2, DBAR, G_DEFINITION),
-            parts={**first, "drift, consensus and sharpness": L**2 * together**2},
-            **common,
-        ),
-    )
-
-
-def corrected_b() -> Theorem:
-    """Theorem B: no bounded gradients."""
-    size = sigma_g + sigma_l + L * rho
-    return _theorem(
-        "corrected_b",
-        "Convergence of DFedSGPSM without bounded gradients, re-derived",
-        "Theorem 1 re-derived (Theorem B)",
-        definitions=(AT, SUM_C2),
-        parts={
-            "optimization": 4 * f0 / (T * eta * at),
-            "noise": 4 * L * eta * sum_c2 * sigma_l**2 / (m * at),
-            "initialization": 17 * L**2 * x0_spread / (delta * T * (1 - q)),
-            "drift and consensus": (eta * L * at / delta) ** 2 * (96 + 390 * q**2 / (1 - q) ** 2) * size**2,
-            "sharpness": 6 * L**2 * rho**2,
-        },
-        conditions=(Condition("24 eta L at/delta <= 1 - q", 24 * eta * L * at / delta, 1 - q),),
-        assumptions=(*CORRECTED_ASSUMPTIONS, DIVERSITY),
-    )
-
-
-def corrected_minimal() -> Theorem:
-    """The printed theorem with as little changed as makes it true."""
-    return _theorem(
-        "corrected_minimal",
-        "Convergence of DFedSGPSM, the appendix' bound with its least repair",
-        "Theorem 1 repaired (C = 1/delta; the drift term is not needed)",
-        definitions=(AT, G_DEFINITION),
-        parts={
-            "optimization": 2 * f0 / (T * at * eta),
-            "noise": L * eta * at * sigma_l**2,
-            "initialization": 6 * L**2 * x0_sq / (delta**2 * T * (1 - q**2)),
-            "consensus": 6 * L**2 * eta**2 * at**2 * G**2 / (delta**2 * (1 - q) ** 2),
-            "sharpness": 3 * L**2 * rho**2,
-        },
-        conditions=(Condition("m >= 2", sp.Integer(2), m),),
-        assumptions=(*CORRECTED_ASSUMPTIONS, BOUNDED),
-    )
-
-
-def _corollary(variant: str, title: str, source: str, parts: dict[str, Expr], **fields: object) -> Theorem:
+def corollary(variant: str, title: str, source: str, parts: dict[str, Expr], **fields: object) -> Theorem:
+    """A variant of Corollary 1."""
     return Theorem(
         key="dfedsgpsm.corollary_1",
         variant=variant,
@@ -211,9 +123,6 @@ def _corollary(variant: str, title: str, source: str, parts: dict[str, Expr], **
 def corollaries() -> tuple[Theorem, ...]:
     """Corollary 1 as stated and re-derived, and the rate of Remark 2."""
     moment = B**2 + sigma_l**2
-    radius = Definition(
-        G, sqrt(B**2 + sigma_l**2) + L * rho0 / sqrt(T), "G", "second moment of a SAM gradient, root"
-    )
     stated = Definition(
         C2,
         sigma_l**2 / K + sigma_g**2 + alpha**2 / (1 - alpha) ** 2 * (sigma_l**2 + B**2) + 1 / (T * K),
@@ -221,7 +130,7 @@ def corollaries() -> tuple[Theorem, ...]:
         "Corollary 1",
     )
     return (
-        _corollary(
+        corollary(
             "printed",
             "Rate of DFedSGPSM",
             "Corollary 1",
@@ -236,22 +145,6 @@ def corollaries() -> tuple[Theorem, ...]:
             definitions=(stated,),
             order=True,
             assumptions=ASSUMPTIONS,
-        ),
-        _corollary(
-            "corrected",
-            "Rate of DFedSGPSM under bounded gradients, re-derived",
-            "Corollary 1 re-derived (Corollary A)",
-            {
-                "optimization": 2 * L * K * f0 / (at * sqrt(T)),
-                "noise": 2 * sum_c2 * sigma_l**2 / (m * at * K * sqrt(T)),
-                "drift": 3 * (at_before / K) ** 2 * G**2 / delta**2 / T,
-                "initialization": 6 * L**2 * x0_spread / (delta * (1 - q**2)) / T,
-                "consensus": 6 * (at / K) ** 2 * G**2 * q**2 / (delta**2 * (1 - q) ** 2) / T,
-                "sharpness": 3 * L**2 * rho0**2 / T,
-            },
-            definitions=(AT, AT_BEFORE, SUM_C2, radius),
-            conditions=(Condition("T >= 4 (at/K)^2", 4 * (at / K) ** 2, T),),
-            assumptions=(*CORRECTED_ASSUMPTIONS, BOUNDED),
         ),
         Theorem(
             key="dfedsgpsm.rate_remark_2",
@@ -269,7 +162,7 @@ def corollaries() -> tuple[Theorem, ...]:
 
 def statements() -> tuple[Theorem, ...]:
     """Theorem 1, its corollary and the quoted rate."""
-    return (*printed(), *corrected(), corrected_b(), corrected_minimal(), *corollaries())
+    return (*printed(), *corollaries())
 
 
 __all__ = ["statements"]

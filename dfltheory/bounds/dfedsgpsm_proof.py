@@ -6,14 +6,14 @@ from __future__ import annotations
 import sympy as sp
 
 from dfltheory.bounds import symbols as s
-from dfltheory.bounds.dfedsgpsm import (
+from dfltheory.bounds.dfedsgpsm import C1, C1_DEFINITION, PAPER, PRINTED_STEP
+from dfltheory.bounds.dfedsgpsm_corrected import (
     BOUNDED,
-    C1,
-    C1_DEFINITION,
     CORRECTED_ASSUMPTIONS,
     G_DEFINITION,
-    PAPER,
-    PRINTED_STEP,
+    ONE_STEP,
+    PER_WINDOW,
+    WINDOW_ASSUMPTIONS,
     G,
 )  # fmt: skip
 from dfltheory.bounds.momentum import AT, at
@@ -126,11 +126,20 @@ def lemmas() -> tuple[Theorem, ...]:
             "lemma",
             "lemma_4",
             CONSENSUS,
-            2 * q ** (2 * t) * x0_spread / delta
-            + 2 * eta**2 * at**2 * G**2 * q**2 / (delta**2 * (1 - q) ** 2),
+            2 * q ** (2 * t) * x0_spread / delta + 2 * eta**2 * at**2 * G**2 * ONE_STEP[0] ** 2 / delta**2,
             "Lemma 4 re-derived",
             "Consensus",
             **own,
+        ),
+        _entry(
+            "lemma",
+            "lemma_4",
+            CONSENSUS,
+            2 * q ** (2 * sp.floor(t / s.window)) * x0_spread / delta
+            + 2 * eta**2 * at**2 * G**2 * PER_WINDOW[0] ** 2 / delta**2,
+            "Lemma 4 re-derived with windows",
+            "Consensus where only windows of rounds contract",
+            **{**own, "variant": "corrected_windows", "assumptions": (*WINDOW_ASSUMPTIONS, BOUNDED)},
         ),
     )
 

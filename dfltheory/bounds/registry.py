@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from dfltheory.bounds.theorem import Theorem
 
 PAPERS: dict[str, tuple[str, ...]] = {
-    paper: (f"dfltheory.bounds.{paper}", f"dfltheory.bounds.{paper}_proof")
+    paper: tuple(f"dfltheory.bounds.{paper}{part}" for part in ("", "_corrected", "_proof"))
     for paper in ("dfedsam", "dfedadmm", "dfedsgpsm", "dfedmdc")
 }
 """Paper (the first word of a key) -> the modules that state it."""

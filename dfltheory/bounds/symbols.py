@@ -129,7 +129,8 @@ _ENTRIES = (
     ),
     Quantity("delta", r"\delta", ONE, "least push-sum weight", high=1, open_low=True),
     _positive("C", "C", ONE, "push-sum consensus constant"),
-    _contraction("q", "q", "push-sum contraction"),
+    _contraction("q", "q", "push-sum contraction, of one round or over ``window`` rounds"),
+    _count("window", "rounds over which push-sum contracts by q; 1: in every round", "B_w"),
     # -- two blocks u (shared) and v (personal) ---------------------------------------------------
     _count("K_u", "local steps on the shared part", "K_u"),
     _count("K_v", "local steps on the personal part", "K_v"),
@@ -164,8 +165,8 @@ _ENTRIES = (
 GLOSSARY: dict[str, Quantity] = {entry.name: entry for entry in _ENTRIES}
 """Every quantity by its name: the keyword names of ``Theorem.evaluate``."""
 
-NEUTRAL: dict[str, float] = {"rho": 0.0, "rho0": 0.0, "Q": 1.0, "alpha": 0.0}
-"""Values at which a mechanism is absent: no SAM, one gossip step, no momentum."""
+NEUTRAL: dict[str, float] = {"rho": 0.0, "rho0": 0.0, "Q": 1.0, "alpha": 0.0, "window": 1.0}
+"""Values at which a mechanism is absent: no SAM, one gossip step, no momentum, every round contracts."""
 
 LETTERS: dict[str, str] = {
     "n": "m", "psi": "lam", "lambda": "lam", "lambda_": "lam", "eta_l": "eta", "lam_pen": "lam_admm",

@@ -22,14 +22,15 @@ def network_constants(
     period, or the mean-square contraction of random W_t. ``delta, C, q`` are given where a matrix is
     column-stochastic but not doubly so, or where ``push_sum`` is True. Where only windows of rounds
     contract, ``q`` is the effective one-step value that covers both window factors of the bounds
-    (:attr:`PushSumConstants.q_effective`). Values from ``rounds`` sampled rounds are marked ``estimate``.
+    (:attr:`PushSumConstants.q_effective`), and ``window`` is 1. Values from ``rounds`` sampled rounds are
+    marked ``estimate``.
     """
     sequence = as_sequence(network)
     drawn = rounds_of(sequence, rounds, seed)
     reports = check_rounds(drawn, DOUBLY_STOCHASTIC)
     doubly = all(r.ok for r in reports)
     standing: dict[str, Standing] = {}
-    lam = delta = C = q = None
+    lam = delta = C = q = window = None
     if doubly and sequence.random:
         square = mean_square_contraction(sequence, draws=max(rounds, 4), seed=seed)
         lam = square.lam
@@ -41,12 +42,12 @@ def network_constants(
         if not all(r.ok or _only_rows(r) for r in reports):
             next(r for r in reports if not (r.ok or _only_rows(r))).raise_if_failed()
         constants = push_sum_constants(sequence, rounds=rounds, seed=seed)
-        delta, C, q = constants.delta, constants.C, constants.q_effective
+        delta, C, q, window = constants.delta, constants.C, constants.q_effective, 1
         if not drawn.exact:
             standing |= dict.fromkeys(("delta", "C", "q"), "estimate")
     elif not doubly:
         next(r for r in reports if not r.ok).raise_if_failed()
-    return NetworkConstants(m=sequence.m, lam=lam, delta=delta, C=C, q=q, standing=standing)
+    return NetworkConstants(m=sequence.m, lam=lam, delta=delta, C=C, q=q, window=window, standing=standing)
 
 
 def _only_rows(report: Any) -> bool:

@@ -7,7 +7,7 @@ import random
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from dfltheory import bounds
@@ -29,6 +29,7 @@ def test_every_statement_has_an_independent_twin():
 
 
 @pytest.mark.parametrize(("key", "variant"), named(TERMS))
+@example(seed=1950256782)  # eta within 1e-5 of lam_admm: 1 - gamma would cancel
 @given(seed=st.integers(0, 2**32))
 def test_terms_agree_to_1e_12(key, variant, seed):
     theorem = bounds.get(key, variant)
@@ -120,7 +121,8 @@ def test_momentum_sums_do_not_cancel_near_one(alpha, K):
 def test_dual_weights_do_not_cancel_and_cover_every_ratio(K, ratio):
     from fractions import Fraction
 
-    from dfltheory.bounds.dfedadmm import GAMMA, THETA, P
+    from dfltheory.bounds.dfedadmm import GAMMA
+    from dfltheory.bounds.dfedadmm_corrected import THETA, P
 
     r = Fraction(ratio)
     gamma = 1 - (1 - r) ** K

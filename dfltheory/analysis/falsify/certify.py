@@ -84,11 +84,11 @@ def known(run: History, theorem: Theorem, instance: Instance) -> dict[str, Any]:
         values["f0_gap"] = float(run.loss[:, theorem.lhs.start].mean()) - float(run.constants.f_star or 0.0)
     if "S2" in theorem.needs:
         values["S2"] = _second_moment(instance)
-    if instance.key.startswith("dfedsgpsm") and not {"delta", "C", "q"} <= set(values):
+    if instance.key.startswith("dfedsgpsm") and not {"delta", "C", "q", "window"} <= set(values):
         from dfltheory.graphs import push_sum_constants
 
         push = push_sum_constants(np.array(instance.W))
-        values |= {"delta": push.delta, "C": push.C, "q": push.q}
+        values |= {"delta": push.delta, "C": push.C, "q": push.q, "window": push.window}
     if theorem.lhs.measure.startswith("two_block"):
         values |= _two_block_values(instance, theorem)
     values["f0_gap"] = max(values["f0_gap"], 0.0)

@@ -89,7 +89,7 @@ def _pair(read: _Reader, copies: bool) -> tuple[Array, dict[str, Array]]:
     w = read.unit() * 0 + 0.5 if copies else read.log(3e-4, 0.97)
     W = np.stack([np.stack([1 - w, w], -1), np.stack([w, 1 - w], -1)], -2)
     still = np.ones_like(w)
-    return W, {"lam": np.abs(1 - 2 * w), "delta": still, "C": still, "q": np.abs(1 - 2 * w)}
+    return W, {"lam": np.abs(1 - 2 * w), "delta": still, "C": still, "q": np.abs(1 - 2 * w), "window": still}
 
 
 def _directed(read: _Reader) -> tuple[Array, dict[str, Array]]:
@@ -99,7 +99,7 @@ def _directed(read: _Reader) -> tuple[Array, dict[str, Array]]:
     P = np.array([[1 / 3, 0, 1 / 2], [1 / 3, 1 / 2, 0], [1 / 3, 1 / 2, 1 / 2]])
     ones = np.ones_like(read.unit())
     known = push_sum_constants(P)
-    values = {"delta": known.delta, "C": known.C, "q": known.q}
+    values = {"delta": known.delta, "C": known.C, "q": known.q, "window": known.window}
     return np.repeat(P[None], len(ones), 0), {k: v * ones for k, v in values.items()} | {
         "lam": known.q * ones
     }

@@ -91,7 +91,7 @@ def _clipped(theorem: Theorem, at: Numbers) -> tuple[float, Numbers]:
     task = Clipped(c, h=at["L"], r=2 * float(np.abs(c).max()))
     w = 1 / (2 * at["gap"])  # lam = 1 - 2w = 1 - 1/gap
     run = train(algorithm, task, np.array([[1 - w, w], [w, 1 - w]]), rounds=T, progress=False)
-    extra = numbers | {"lam": 1 - 1 / at["gap"], "delta": 1.0, "C": 1.0, "q": 1 - 1 / at["gap"]}
+    extra = numbers | {"lam": 1 - 1 / at["gap"], "delta": 1.0, "C": 1.0, "q": 1 - 1 / at["gap"], "window": 1}
     return _over(theorem, run, extra)
 
 

@@ -49,10 +49,16 @@ def check_simpler(theorem: Theorem, others: Iterable[Theorem] | None = None) -> 
     paper = theorem.key.split(".")[0]
     if not mine or theorem.kind not in ("theorem", "corollary", "rate"):
         return
-    for other in registry.statements(paper) if others is None else others:
-        absent = mine - mechanisms(other)
-        if absent and mechanisms(other) < mine and _comparable(theorem, other, absent):
-            yield from (_orders if theorem.order else _values)(theorem, other, sorted(absent))
+    simpler = [
+        other
+        for other in (registry.statements(paper) if others is None else others)
+        if mechanisms(other) < mine and _comparable(theorem, other, mine - mechanisms(other))
+    ]
+    own = {other.key for other in simpler if other.variant == theorem.variant}
+    for other in simpler:
+        if other.key not in own or other.variant == theorem.variant:
+            absent = sorted(mine - mechanisms(other))
+            yield from (_orders if theorem.order else _values)(theorem, other, absent)
 
 
 def _comparable(one: Theorem, other: Theorem, absent: frozenset[str]) -> bool:

@@ -83,14 +83,15 @@ def with_radius(terms, name, value, **v):
     return {**terms, name: value(**v)} if "rho" in v else terms
 
 
-def m_equal(**v):
+def m_equal(start=None, stay=18, **v):
     a, _ = steps(**v)
+    start = 8 / 3 if start is None else start / (1 + v["lam"])
     s, T, L_u, rest = size(**v), v["T"], v["L_u"], 1 - v["lam"]
     factor = 6.04 + 6 * v["chi"] ** 2
     terms = {
         "optimization": 4 * v["f0_gap"] / (a * T),
-        "initialization": factor * 8 * L_u * v["x0_spread"] / (3 * T * rest),
-        "consensus": factor * 18 * (v["lam"] * a * s / rest) ** 2 / L_u,
+        "initialization": factor * start * L_u * v["x0_spread"] / (T * rest),
+        "consensus": factor * stay * (v["lam"] * a * s / rest) ** 2 / L_u,
         "drift": 25.6 * (a * s) ** 2 / L_u,
         "noise of the shared part": 4 * a * v["sigma_u"] ** 2 / (v["m"] * v["K_u"] * L_u),
         "noise of the personal part": 5.6 * a * v["sigma_v"] ** 2 / v["L_v"],
@@ -98,14 +99,15 @@ def m_equal(**v):
     return with_radius(terms, "sharpness", lambda rho, L_u, **_: 6 * L_u * rho**2, **v)
 
 
-def m_weighted(**v):
+def m_weighted(start=None, stay=18, **v):
     a, b = steps(**v)
+    start = 8 / 3 if start is None else start / (1 + v["lam"])
     s, T, L_u, rest = size(**v), v["T"], v["L_u"], 1 - v["lam"]
     c1 = 1.51 * a + 1.5 * b * v["chi"] ** 2
     terms = {
         "optimization": v["f0_gap"] / T,
-        "initialization": c1 / L_u * 8 * L_u**2 * v["x0_spread"] / (3 * T * rest),
-        "consensus": c1 / L_u * 18 * (v["lam"] * a * s / rest) ** 2,
+        "initialization": c1 / L_u * start * L_u**2 * v["x0_spread"] / (T * rest),
+        "consensus": c1 / L_u * stay * (v["lam"] * a * s / rest) ** 2,
         "drift": 6.4 * a**3 * s**2 / L_u,
         "noise of the shared part": (a * v["sigma_u"]) ** 2 / (v["m"] * v["K_u"] * L_u),
         "noise of the personal part": 1.4 * (b * v["sigma_v"]) ** 2 / v["L_v"],
@@ -118,6 +120,13 @@ def m_same_round(**v):
     x = 4.6 * (v["chi"] * b) ** 2
     moved = {name: max(2.0, 1 + x) * value for name, value in m_equal(**v).items()}
     return {**moved, "change of the personal part": x * v["sigma_v"] ** 2 / v["L_v"]}
+
+
+def m_rate(**v):
+    """Theorem M at a = b = 1/sqrt(T), rho = rho0/sqrt(T): the steps are put in as numbers."""
+    root = 1 / sqrt(v["T"])
+    radius = {"rho": v["rho0"] * root} if "rho0" in v else {}
+    return m_equal(**{**v, "eta_u": root / (v["K_u"] * v["L_u"]), **radius})
 
 
 def lemma_3(eta_u, K_u, G_u, **v):
@@ -257,7 +266,13 @@ ONE = {
     ),
     ("eq_36", "printed"): lambda K_u, L_u, T, **v: 1 / (K_u * T) + var(**v) / L_u**2,
 }
-M = {"corrected": m_equal, "corrected_weighted": m_weighted, "corrected_same_round": m_same_round}
+M = {
+    "corrected": m_equal,
+    "corrected_weighted": m_weighted,
+    "corrected_same_round": m_same_round,
+    "corrected_sharper": lambda **v: m_equal(start=2.07, stay=4.27, **v),
+    "corrected_weighted_sharper": lambda **v: m_weighted(start=2.07, stay=4.27, **v),
+}
 TERMS = {
     ("dfedmdc.theorem_1", "printed"): theorem_1,
     ("dfedmdc.theorem_1", "appendix"): eq_20,
@@ -265,6 +280,7 @@ TERMS = {
     ("dfedmdc.theorem_2", "appendix"): eq_34,
     ("dfedmdc.theorem_2", "appendix_eq35"): eq_35,
     **{(f"dfedmdc.theorem_{n}", variant): f for n in (1, 2) for variant, f in M.items()},
+    **{(f"dfedmdc.rate_theorem_{n}", "corrected"): m_rate for n in (1, 2)},
     ("dfedmdc.rate_quoted_dfedavg", "printed"): lambda T, K, sigma_l, sigma_g, B, lam: {
         "optimization": T**-0.5,
         "drift": (sigma_l**2 + K * sigma_g**2) / K * T**-0.5,
@@ -279,23 +295,29 @@ TERMS = {
 }
 
 
-def three(**v):
+def three(coupling=125, **v):
     a, b = steps(**v)
     rest = 1 - v["lam"]
-    return [(32 * a, rest), (16 * b, 1), (125 * (v["lam"] * v["chi"]) ** 2 * a * b, rest**2)]
+    return [(32 * a, rest), (16 * b, 1), (coupling * (v["lam"] * v["chi"]) ** 2 * a * b, rest**2)]
 
 
-def five(**v):
+def five(coupling=125, **v):
     a, b = steps(**v)
-    return [*three(**v), (a, b), (b, a)]
+    return [*three(coupling, **v), (a, b), (b, a)]
+
+
+def conditions_of(variant):
+    law = three if "weighted" in variant else five
+    return lambda **v: law(27 if "sharper" in variant else 125, **v)
+
+
+def late(T, lam, chi, **_):
+    return [(1024, T * (1 - lam) ** 2), (125 * (lam * chi) ** 2, T * (1 - lam) ** 2)]
 
 
 CONDITIONS = {
-    **{
-        (f"dfedmdc.theorem_{n}", variant): (three if variant == "corrected_weighted" else five)
-        for n in (1, 2)
-        for variant in M
-    },
+    **{(f"dfedmdc.theorem_{n}", variant): conditions_of(variant) for n in (1, 2) for variant in M},
+    **{(f"dfedmdc.rate_theorem_{n}", "corrected"): late for n in (1, 2)},
     **{(f"dfedmdc.{name}", "corrected"): three for name in ("lemma_3", "lemma_5", "eq_13", "eq_18")},
     ("dfedmdc.lemma_2", "printed"): lambda eta_v, K_v, L_v, **_: [(2 * eta_v * K_v * L_v, 1)],
 }
@@ -305,7 +327,7 @@ def sqrt_t(K_u, K_v, L_u, L_v, T, rho0=0.0, **_):
     return {"eta_u": 1 / (L_u * K_u * sqrt(T)), "eta_v": 1 / (L_v * K_v * sqrt(T)), "rho": rho0 / sqrt(T)}
 
 
-SCHEDULES = {name: sqrt_t for name in TERMS if ".theorem_" in name[0]}
+SCHEDULES = {name: sqrt_t for name in TERMS if "theorem_" in name[0]}
 SCHEDULES["dfedmdc.eq_36", "printed"] = lambda T, rho0, **_: {"rho": rho0 / sqrt(T)}
 
 

@@ -67,25 +67,28 @@ def appendix_q1(K, T, eta, rho, L, sigma_l, sigma_g, f0_gap, lam, **_):
     return appendix_terms((1 - lam) ** -2, K, T, eta, rho, L, sigma_l, sigma_g, f0_gap)
 
 
-def theorem_a(front):
+def theorem_a(front, first=2.25, noise=2.25, sharp=2.25, drift=8, drift_noise=12):
     def terms(m, K, T, Q, eta, rho, L, sigma_l, sigma_g, f0_gap, lam, **_):
         v, z = (sigma_l + L * rho) ** 2, (sigma_g + L * rho) ** 2
         step = eta * K * L
         leak = lam**Q / (1 - lam**Q)
         return {
-            "optimization": 2.25 * f0_gap / eta / K / T,
-            "noise": 2.25 * eta * L * v / m,
-            "drift": step**2 * (K - 1) / K * (8 * z + 12 * v / K),
+            "optimization": first * f0_gap / eta / K / T,
+            "noise": noise * eta * L * v / m,
+            "drift": step**2 * (K - 1) / K * (drift * z + drift_noise * v / K),
             "consensus": front * (step * leak) ** 2 * (z + v / K),
-            "sharpness": 2.25 * (L * rho) ** 2,
+            "sharpness": sharp * (L * rho) ** 2,
         }
 
     return terms
 
 
-def theorem_a_init(x0_spread, **v):
-    start = 11 * v["L"] ** 2 * x0_spread / (1 - v["lam"] ** (2 * v["Q"])) / v["T"]
-    return {**theorem_a(32)(**v), "initialization": start}
+def theorem_a_init(share, *constants):
+    def terms(x0_spread, **v):
+        start = share * v["L"] ** 2 * x0_spread / (1 - v["lam"] ** (2 * v["Q"])) / v["T"]
+        return {**theorem_a(*constants)(**v), "initialization": start}
+
+    return terms
 
 
 def tenth(eta, K, L, **_):
@@ -267,7 +270,14 @@ TERMS = {
     ("dfedsam.theorem_4_5", "appendix"): appendix,
     ("dfedsam.theorem_4_5", "appendix_q1"): appendix_q1,
     ("dfedsam.theorem_4_5", "corrected"): theorem_a(16),
-    ("dfedsam.theorem_4_5", "corrected_init"): theorem_a_init,
+    ("dfedsam.theorem_4_5", "corrected_init"): theorem_a_init(11, 32),
+    ("dfedsam.theorem_4_5", "corrected_sharper"): theorem_a(
+        4224 / 271, 606 / 271, 606 / 271, 606 / 271, 2048 / 271, 2944 / 271
+    ),
+    ("dfedsam.theorem_4_5", "corrected_weighted"): theorem_a(13.6, 2.209, 1.263, 2.2493, 7.98, 11.93),
+    ("dfedsam.theorem_4_5", "corrected_init_sharper"): theorem_a_init(
+        1056 / 103, 3168 / 103, 230 / 103, 230 / 103, 230 / 103, 768 / 103, 1104 / 103
+    ),
     ("dfedsam.eq_last", "printed"): eq_last,
     ("dfedsam.corollary_4_6", "printed"): rate("beta", gap),
     ("dfedsam.corollary_4_6", "appendix"): rate("sigma_g", gap),
@@ -299,6 +309,9 @@ CONDITIONS = {
     ("dfedsam.theorem_4_5", "appendix_q1"): lambda Q, **v: [*tenth(**v), (Q, 1)],
     ("dfedsam.theorem_4_5", "corrected"): mixing_step(8),
     ("dfedsam.theorem_4_5", "corrected_init"): mixing_step(12),
+    ("dfedsam.theorem_4_5", "corrected_sharper"): mixing_step(8),
+    ("dfedsam.theorem_4_5", "corrected_weighted"): mixing_step(8),
+    ("dfedsam.theorem_4_5", "corrected_init_sharper"): mixing_step(12),
     ("dfedsam.corollary_4_6", "corrected"): corollary_a_conditions,
     ("dfedsam.corollary_4_8", "corrected"): corollary_a_conditions,
     ("dfedsam.lemma_D3", "printed"): lambda eta, K, L, **_: [(4 * eta * K * L, 1)],

@@ -85,6 +85,49 @@ def theorem_a(**v):
     }
 
 
+def over_windows(window, q, rounds=40000):
+    """Sums of q^floor(t/B) over t = 1, 2, ... and of its square over t = 0, 1, ..., term by term."""
+    terms = [q ** (t // window) for t in range(rounds)]
+    return sum(terms[1:]), sum(x * x for x in terms)
+
+
+def theorem_a_windows(**v):
+    g, once, square = big_g(**v), *over_windows(v["window"], v["q"])
+    front = 6 * v["L"] ** 2 / v["delta"]
+    return {
+        **theorem_a(**v),
+        "initialization": front * v["x0_spread"] * square / v["T"],
+        "consensus": front / v["delta"] * (v["eta"] * at(**v) * g * once) ** 2,
+    }
+
+
+def corollary_a_windows(**v):
+    once, square = over_windows(v["window"], v["q"])
+    root = big_g(**{**v, "rho": v["rho0"] / sqrt(v["T"])})
+    return {
+        **corollary_a(**v),
+        "initialization": 6 * v["L"] ** 2 * v["x0_spread"] * square / (v["delta"] * v["T"]),
+        "consensus": 6 * (at(**v) / v["K"] * root * once / v["delta"]) ** 2 / v["T"],
+    }
+
+
+def lemma_4_windows(**v):
+    once, _ = over_windows(v["window"], v["q"])
+    first = 2 * v["q"] ** (2 * (v["t"] // v["window"])) * v["x0_spread"] / v["delta"]
+    return first + 2 * (v["eta"] * at(**v) * big_g(**v) * once / v["delta"]) ** 2
+
+
+def theorem_b_sharper(**v):
+    L, q = v["L"], v["q"]
+    turn = v["eta"] * L * at(**v) / v["delta"] * (v["sigma_g"] + v["sigma_l"] + L * v["rho"])
+    return {
+        **leading(2.1, **v),
+        "initialization": 3.75 * L**2 * v["x0_spread"] / (v["delta"] * v["T"] * (1 - q * q)),
+        "drift and consensus": turn**2 * (7.2 + 7.9 * (q / (1 - q)) ** 2),
+        "sharpness": 3.3 * (L * v["rho"]) ** 2,
+    }
+
+
 def theorem_a_sharper(**v):
     g, d, q, eta = big_g(**v), v["delta"], v["q"], v["eta"]
     root = v["rho"] + eta * path(**v) * g / d
@@ -185,6 +228,7 @@ ONE = {
     ("lemma_3", "corrected"): lambda **v: (v["eta"] * at(**v) * big_g(**v)) ** 2,
     ("lemma_4", "printed"): lemma_4,
     ("lemma_4", "corrected"): lemma_4_fixed,
+    ("lemma_4", "corrected_windows"): lemma_4_windows,
     ("definition_C1", "printed"): c1,
     ("definition_C2", "printed"): c2,
     ("definition_alpha_tilde", "printed"): at,
@@ -199,10 +243,13 @@ TERMS = {
     ("dfedsgpsm.theorem_1", "appendix"): appendix,
     ("dfedsgpsm.theorem_1", "corrected"): theorem_a,
     ("dfedsgpsm.theorem_1", "corrected_sharper"): theorem_a_sharper,
+    ("dfedsgpsm.theorem_1", "corrected_windows"): theorem_a_windows,
     ("dfedsgpsm.theorem_1", "corrected_b"): theorem_b,
+    ("dfedsgpsm.theorem_1", "corrected_b_sharper"): theorem_b_sharper,
     ("dfedsgpsm.theorem_1", "corrected_minimal"): minimal,
     ("dfedsgpsm.corollary_1", "printed"): corollary,
     ("dfedsgpsm.corollary_1", "corrected"): corollary_a,
+    ("dfedsgpsm.corollary_1", "corrected_windows"): corollary_a_windows,
     ("dfedsgpsm.rate_remark_2", "printed"): lambda K, T, delta: {
         "sharpness": 1 / T,
         "drift": 1 / (T * T * K * delta),
@@ -232,12 +279,19 @@ CONDITIONS = {
         )
     },
     ("dfedsgpsm.theorem_1", "corrected"): half,
+    ("dfedsgpsm.theorem_1", "corrected_windows"): half,
     ("dfedsgpsm.theorem_1", "corrected_sharper"): half,
-    ("dfedsgpsm.theorem_1", "corrected_b"): lambda **v: [
-        (24 * v["eta"] * v["L"] * at(**v) / v["delta"], 1 - v["q"])
-    ],
+    **{
+        ("dfedsgpsm.theorem_1", variant): lambda **v: [
+            (24 * v["eta"] * v["L"] * at(**v) / v["delta"], 1 - v["q"])
+        ]
+        for variant in ("corrected_b", "corrected_b_sharper")
+    },
     ("dfedsgpsm.theorem_1", "corrected_minimal"): lambda m, **_: [(2, m)],
-    ("dfedsgpsm.corollary_1", "corrected"): lambda **v: [(4 * (at(**v) / v["K"]) ** 2, v["T"])],
+    **{
+        ("dfedsgpsm.corollary_1", variant): lambda **v: [(4 * (at(**v) / v["K"]) ** 2, v["T"])]
+        for variant in ("corrected", "corrected_windows")
+    },
 }  # fmt: skip
 
 

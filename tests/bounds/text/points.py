@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-WHOLE = ("m", "K", "T", "Q", "K_u", "K_v")
+WHOLE = ("m", "K", "T", "Q", "K_u", "K_v", "window")
 SHARES = ("lam", "alpha", "q", "delta")
 
 
