@@ -1,5 +1,7 @@
 """Fitted exponents: exact on power laws, honest intervals, and the rates of exact recursions."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -8,14 +10,20 @@ from hypothesis import strategies as st
 import dfltheory as dfl
 from dfltheory.analysis.exact import exact_history
 from dfltheory.analysis.rate_fit import (
+    Measured,
+    Setting,
     fit_exponent,
     fit_regimes,
     judge,
     linear_speed_up,
     rate_fit,
+    transient_fit,
     transient_time,
+    where_slopes_lead,
 )
-from dfltheory.errors import InputError
+from dfltheory.analysis.rate_fit.measured import measure, together
+from dfltheory.analysis.rate_fit.speed_up import horizon_of_speed_up
+from dfltheory.errors import InputError, UnknownNameError
 
 
 @given(st.floats(-3, 3), st.floats(0.01, 100))
@@ -72,19 +80,19 @@ def at_schedule(T, m=4, sigma=1.0, K=2):
 
 
 def test_the_noise_term_falls_as_one_over_root_t_and_one_over_m():
-    fit = rate_fit("dfedsam.theorem_4_5", at_schedule, "T", [400, 1600, 6400], variant="corrected")
+    fit = rate_fit("dfedsam.theorem_4_5", at_schedule, "T", [200, 400, 800], variant="corrected")
     assert fit.exponent.estimate == pytest.approx(-0.5, abs=0.05)
     assert fit.predicted == pytest.approx(-0.5, abs=1e-6)
     assert fit.standing == "consistent"
     wrong = rate_fit(
-        "dfedsam.theorem_4_5", at_schedule, "T", [400, 1600, 6400], variant="corrected", predicted=-1.0
+        "dfedsam.theorem_4_5", at_schedule, "T", [200, 400, 800], variant="corrected", predicted=-1.0
     )
     assert wrong.standing == "refuted"
     assert "refuted" in str(wrong)
-    runs = [at_schedule(900, m=m).grad_norm_sq[0, 1:].mean() for m in (1, 2, 4, 8)]
+    runs = [at_schedule(200, m=m).grad_norm_sq[0, 1:].mean() for m in (1, 2, 4, 8)]
     assert all(linear_speed_up(runs, [1, 2, 4, 8]).linear)
     assert not all(linear_speed_up([1.0, 0.9, 0.8], [1, 2, 4]).linear)
-    square = [at_schedule(900, sigma=s).grad_norm_sq[0, 1:].mean() for s in (1.0, 2.0, 4.0)]
+    square = [at_schedule(200, sigma=s).grad_norm_sq[0, 1:].mean() for s in (1.0, 2.0, 4.0)]
     assert fit_exponent([1, 2, 4], square).estimate == pytest.approx(2, abs=1e-9)
 
 
@@ -102,3 +110,379 @@ def test_transient_time_is_the_last_time_that_the_network_lags():
 def test_points_that_make_no_power_law_are_refused(x, y):
     with pytest.raises(InputError):
         fit_exponent(x, y)
+
+
+# -- chance, bends, and the way ahead --------------------------------------------------------------------
+
+
+def planted(rng, exponent=-0.5, seeds=12, points=6, noise=0.2, common=0.0):
+    """One experiment: means over seeds of x^exponent with relative noise, part of it shared by the points."""
+    x = np.geomspace(1, 100, points)
+    chance = noise * (
+        np.sqrt(1 - common) * rng.standard_normal((seeds, points))
+        + np.sqrt(common) * rng.standard_normal((seeds, 1))
+    )
+    samples = x**exponent * (1 + chance)
+    y = samples.mean(axis=0)
+    return x, y, samples / y - 1
+
+
+@pytest.mark.parametrize("common", [0.0, 0.9])
+def test_the_interval_over_seeds_covers_as_often_as_it_says(common):
+    rng = np.random.default_rng(1)
+    inside = []
+    for _ in range(1500):
+        x, y, deviations = planted(rng, common=common)
+        found = fit_exponent(x, y, deviations=deviations, bend=False)
+        inside.append(found.low <= -0.5 <= found.high)
+    assert 0.93 <= np.mean(inside) <= 0.97
+
+
+def test_shared_chance_narrows_the_interval_of_the_slope():
+    rng = np.random.default_rng(2)
+    wide, narrow = (
+        np.mean([e.high - e.low for e in (fitted(rng, common) for _ in range(50))]) for common in (0.0, 0.99)
+    )
+    assert narrow < 0.2 * wide
+
+
+def fitted(rng, common):
+    x, y, deviations = planted(rng, common=common)
+    return fit_exponent(x, y, deviations=deviations, bend=False)
+
+
+def test_a_right_prediction_is_seldom_refuted_and_a_wrong_one_always_at_enough_seeds():
+    rng = np.random.default_rng(3)
+    right, wrong = [], []
+    for _ in range(400):
+        x, y, deviations = planted(rng)
+        found = fit_exponent(x, y, deviations=deviations, limit="up")
+        right.append(judge(found, -0.5) == "refuted")
+        x, y, deviations = planted(rng, exponent=-0.4, noise=0.05, seeds=24)
+        wrong.append(judge(fit_exponent(x, y, deviations=deviations, limit="up"), -0.5) == "refuted")
+    assert np.mean(right) <= 0.025 + 2 * np.sqrt(0.025 * 0.975 / 400)
+    assert np.mean(wrong) > 0.9
+
+
+def test_a_straight_line_is_seldom_called_bent_and_a_bent_one_is_seen():
+    rng = np.random.default_rng(4)
+    straight = []
+    for _ in range(400):
+        x, y, deviations = planted(rng)
+        straight.append(fit_exponent(x, y, deviations=deviations).bends)
+    assert np.mean(straight) <= 0.09
+    x, y, deviations = planted(rng, noise=0.02)
+    assert fit_exponent(x, y * (1 + 3 / x), deviations=deviations).bends
+    assert not fit_exponent(x, y * (1 + 3 / x), deviations=deviations, bend=False).bends
+
+
+def test_without_any_chance_at_a_point_only_an_exact_line_is_straight():
+    x = np.geomspace(1, 100, 5)
+    deviations = np.zeros((4, 5))
+    assert not fit_exponent(x, x**-0.5, deviations=deviations).bends
+    assert fit_exponent(x, x**-0.5 + 0.001 / x, deviations=deviations).bends
+
+
+def test_slopes_lead_to_the_exponent_of_the_term_that_wins():
+    x = 2.0 ** np.arange(10, 16)
+    y = x**-0.5 + 3 / x
+    slopes = np.diff(np.log(y)) / np.diff(np.log(x))
+    assert abs(slopes[-1] + 0.5) > 0.005
+    assert where_slopes_lead(x, y, "up") == pytest.approx(-0.5, abs=5e-4)
+    assert where_slopes_lead(1 / x, y, "down") == pytest.approx(0.5, abs=5e-4)
+    # from the other end: the same curve read towards small x leads to the exponent -1
+    near = 2.0 ** np.arange(-6, 0)
+    assert where_slopes_lead(near, near**-0.5 + 3 / near, "down") == pytest.approx(-1, abs=5e-3)
+
+
+def test_slopes_that_gather_speed_lead_anywhere_and_slopes_that_waver_nowhere():
+    x = 2.0 ** np.arange(6)
+    assert where_slopes_lead(x, 1 / (1 + 1e-4 * x**2), "up") == -np.inf
+    assert where_slopes_lead(x, 1 + 1e-4 * x**2, "up") == np.inf
+    assert where_slopes_lead(x, x**-0.7, "up") == pytest.approx(-0.7, abs=1e-12)
+    wavering = np.exp(np.cumsum([0, -1, -1.2, -1.0, -1.2]))
+    assert where_slopes_lead(x[:5], wavering, "up") == pytest.approx(-1.2 / np.log(2))
+    three = where_slopes_lead([1, np.e, np.e**2], np.exp([0, -1, -1.5]), "up")
+    assert three == pytest.approx(0.0)  # slopes -1, -1/2, one change of 1/2, and as much again
+
+
+def test_a_flat_start_does_not_refute_a_rate_that_is_yet_to_come():
+    x = np.array([1.0, 2, 4, 8, 16])
+    y = 1 / np.sqrt(1 + 0.01 * x)
+    assert judge(fit_exponent(x, y), -0.5) == "refuted"
+    assert judge(fit_exponent(x, y, limit="up"), -0.5) == "consistent"
+    late = 2.0 ** np.arange(20, 25)
+    assert judge(fit_exponent(late, late**-0.4 + 1 / late, limit="up"), -0.5) == "refuted"
+
+
+def test_a_gap_shrinks_and_so_the_smaller_exponent_is_the_worse():
+    x = np.geomspace(0.01, 0.1, 4)
+    found = fit_exponent(x, x**-2)
+    assert judge(found, -1, shrinking=True) == "refuted"
+    assert judge(found, -3, shrinking=True) == "faster"
+    assert judge(found, -3) == "refuted"
+    assert judge(found, -2.05, slack=0.1) == "consistent"
+    assert judge(found, -2.05) == "refuted"
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"confidence": 1.0}, "strictly between 0 and 1"),
+        ({"deviations": np.zeros((1, 4))}, r"must be \(seeds >= 2, 4 points\)"),
+        ({"deviations": np.zeros((3, 3))}, r"must be \(seeds >= 2, 4 points\)"),
+        ({"deviations": np.full((3, 4), np.nan)}, "must be finite"),
+    ],
+)
+def test_impossible_intervals_are_refused(changes, message):
+    x = np.geomspace(1, 8, 4)
+    with pytest.raises(InputError, match=message):
+        fit_exponent(x, 1 / x, **changes)
+
+
+# -- measured under the schedule -------------------------------------------------------------------------
+
+KEY = "dfedsam.corollary_4_6"
+NOISE = Setting(T=10**9, sigma_l=1.0, K=2)
+SPREAD = Setting(T=10**10, sigma_g=1.0, K=2, m=4, gap=0.05)
+
+
+@pytest.mark.parametrize(
+    ("setting", "parameter", "values", "exponent"),
+    [
+        (NOISE, "T", [1e8, 1e9, 1e10, 1e11], Fraction(-1, 2)),
+        (NOISE, "K", [1, 2, 4, 8], Fraction(-1, 2)),
+        (NOISE, "m", [2, 4, 8, 12], Fraction(-1)),
+        (NOISE, "sigma_l", [0.5, 1, 2, 4], Fraction(2)),
+        (SPREAD, "T", [1e9, 1e10, 1e11, 1e12], Fraction(-1)),
+        (SPREAD, "K", [2, 4, 8, 16], Fraction(1)),
+        (SPREAD, "gap", [0.1, 0.05, 0.025, 0.0125], Fraction(-2)),
+        (SPREAD, "sigma_g", [0.5, 1, 2, 4], Fraction(2)),
+    ],
+    ids=lambda v: v if isinstance(v, str) else "",
+)
+def test_exact_expectations_show_the_exponents_that_the_registry_predicts(
+    setting, parameter, values, exponent
+):
+    found = rate_fit(KEY, setting, parameter, values, variant="corrected")
+    assert found.prediction is not None
+    assert found.prediction.exponent == exponent
+    assert found.prediction.source == (KEY, "corrected")
+    assert found.standing == "consistent"
+    assert found.exponent.estimate == pytest.approx(float(exponent), abs=0.15)
+    assert all(b > y for y, b in zip(found.measured, found.bound, strict=True))
+    # a prediction that promises more than there is, by a quarter, is refuted
+    better = 0.25 if parameter == "gap" else -0.25
+    wrong = rate_fit(KEY, setting, parameter, values, variant="corrected", predicted=float(exponent) + better)
+    assert wrong.standing == "refuted"
+    assert wrong.prediction is None
+
+
+def test_the_start_falls_as_the_optimization_term_and_never_refutes_it_on_the_way():
+    for horizons in ([10, 20, 40, 80], [100, 400, 1600, 6400], [1e8, 1e9, 1e10, 1e11]):
+        found = rate_fit(KEY, Setting(f0_gap=1.0, m=2), "T", horizons, variant="corrected")
+        assert found.predicted == -0.5
+        assert found.standing == "consistent"
+    assert found.exponent.estimate == pytest.approx(-0.5, abs=1e-3)
+
+
+def test_a_rate_that_a_paper_states_and_noise_does_not_keep_is_refuted():
+    # Remark 2 of DFedSGPSM drops sigma_l and f0_gap: it promises 1/T
+    setting = Setting(sigma_l=1.0, m=4, K=2, T=10**9, letters={"alpha": 0.5})
+    horizons = [1e8, 1e9, 1e10, 1e11]
+    found = rate_fit("dfedsgpsm.rate_remark_2", setting, "T", horizons)
+    assert found.predicted == -1
+    assert found.standing == "refuted"
+    assert str(found).endswith("(from 1 / (T)): refuted")
+    kept = rate_fit("dfedsgpsm.theorem_1", setting, "T", horizons, variant="corrected_b")
+    assert kept.predicted == -0.5
+    assert kept.standing == "consistent"
+
+
+def test_momentum_and_admm_rates_in_clients_and_noise():
+    for key, variant, letters in (
+        ("dfedsgpsm.theorem_1", "corrected_b", {"alpha": 0.5}),
+        ("dfedadmm.theorem_1", "corrected_b2", {}),
+    ):
+        setting = Setting(sigma_l=1.0, m=4, K=2, T=10**13, letters=letters)
+        for parameter, values, exponent in (("m", [2, 4, 8], -1), ("sigma_l", [1, 2, 4], 2)):
+            found = rate_fit(key, setting, parameter, values, variant=variant)
+            assert found.exponent.estimate == pytest.approx(exponent, abs=0.01)
+            assert found.predicted == exponent
+            assert found.standing == "consistent"
+
+
+def test_seeds_of_real_runs_make_the_interval_and_the_exponent_in_rho_is_two():
+    # the trap: SAM stays at 0, where its ascent step lands on a stationary point and the slope is L rho
+    from dfltheory.tasks.synthetic import Synthetic
+
+    class Trap(Synthetic):
+        name = "trap"
+
+        def __init__(self, rho, noise):
+            super().__init__(2, 1, noise)
+            self.rho = rho
+
+        @property
+        def constants(self):
+            return dfl.constants.ProblemConstants(
+                L=1.0, sigma_l=0.0, sigma_g=0.0, f_star=-(self.rho**2) / 2, B=self.rho
+            )
+
+        def client_loss(self, x):
+            inside = x.clamp(-self.rho, self.rho)
+            return (self.rho * inside - inside * inside.abs() / 2).sum(-1)
+
+        def client_gradient(self, x):
+            return (self.rho - x.abs()).clamp(min=0)
+
+        def hessian(self, x):
+            return (-x.sign() * (x.abs() < self.rho)).unsqueeze(-1)
+
+    W, T = np.full((2, 2), 0.5), 100
+
+    def run(rho0):
+        rho = rho0 / np.sqrt(T)
+        return dfl.train(
+            dfl.algorithms.DFedSAM(eta=1 / np.sqrt(T), K=1, rho=rho),
+            Trap(rho, 0.0),
+            W,
+            rounds=T,
+            seeds=2,
+            x0=np.zeros(1),
+            progress=False,
+        )
+
+    found = rate_fit("dfedsam.theorem_4_5", run, "rho", [0.5, 1, 2, 4])
+    assert found.exponent.estimate == pytest.approx(2, abs=1e-9)
+    assert found.measured[1] == pytest.approx(1 / T)
+    assert found.predicted == 2
+    assert found.standing == "consistent"
+
+
+def test_runs_with_sam_have_seeds_and_an_interval_from_them():
+    setting = Setting(T=150, K=1, m=4, gap=1.0, sigma_l=1.0, rho0=0.1, seeds=12)
+    found = rate_fit("dfedsam.corollary_4_6", setting, "sigma_l", [0.5, 1, 2], variant="corrected")
+    assert found.exponent.estimate == pytest.approx(2, abs=0.1)
+    assert 1e-6 < found.exponent.high - found.exponent.low < 1
+    assert found.standing in ("consistent", "faster")
+    assert found.predicted == 2
+
+
+def test_a_setting_is_what_it_says():
+    setting = Setting(T=50, K=3, m=5, gap=0.3, sigma_l=0.7, sigma_g=0.4, f0_gap=2.0, L=2.0)
+    task, W = setting.task, setting.network
+    at_zero = task.client_gradient(dfl.tasks.task.torch.zeros(1, 5, 1).double())[0, :, 0].numpy()
+    assert at_zero.mean() == pytest.approx(0, abs=1e-15)
+    assert np.sqrt(np.mean(at_zero**2)) == pytest.approx(0.4)
+    assert float(task.A.mean()) == pytest.approx(1.5)
+    assert sorted(set(np.round(task.A.numpy().ravel(), 12))) == [1.0, 1.5, 2.0]
+    assert task.constants.sigma_l == pytest.approx(0.7)
+    assert dfl.graphs.spectral_gap(W) == pytest.approx(0.3)
+    assert W.sum(0) == pytest.approx(np.ones(5))
+    start = task.client_loss(dfl.tasks.task.torch.tensor(setting.start).expand(1, 5, 1)).mean()
+    assert float(start) - task.constants.f_star == pytest.approx(2.0)
+    assert setting.with_value("gap", 0.1) == Setting(
+        T=50, K=3, m=5, gap=0.1, sigma_l=0.7, sigma_g=0.4, f0_gap=2.0, L=2.0
+    )
+    assert setting.with_value("rho", 0.5).rho0 == 0.5
+    assert Setting(letters={"alpha": 0.5}).with_value("alpha", 0.9).letters == {"alpha": 0.9}
+    values = setting.measure(dfl.bounds.get(KEY, "corrected")).values
+    assert values["lam"] == pytest.approx(0.7)
+    assert (values["T"], values["m"], values["K"], values["sigma_g"]) == (50, 5, 3, 0.4)
+    assert values["eta"] == pytest.approx(1 / (2 * np.sqrt(3 * 50)))
+    assert values["f0_gap"] == 2.0
+
+
+def test_long_horizons_are_summed_as_short_ones_are_followed():
+    theorem = dfl.bounds.get(KEY, "corrected")
+    setting = Setting(T=300, K=2, m=3, gap=0.4, sigma_l=0.5, sigma_g=0.5, f0_gap=0.1)
+    algorithm = dfl.algorithms.DFedSAM(eta=1 / np.sqrt(600), K=2)
+    run = exact_history(algorithm, setting.task, setting.network, 300, setting.start)
+    assert setting.measure(theorem).estimate == pytest.approx(run.grad_norm_sq[0, :300].mean(), rel=1e-9)
+    least = setting.measure(dfl.bounds.get("dfedsam.theorem_4_5", "printed"))
+    assert least.estimate == pytest.approx(run.grad_norm_sq[0, 1:].min(), rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"T": 0}, "T = 0 must be a whole number >= 1"),
+        ({"K": 1.5}, "K = 1.5 must be a whole number"),
+        ({"gap": 0.0}, r"must lie in \(0, 1\]"),
+        ({"gap": 1.1}, r"must lie in \(0, 1\]"),
+        ({"sigma_l": -1.0}, "must be a number >= 0"),
+        ({"f0_gap": np.inf}, "must be a number >= 0"),
+        ({"L": 0.0}, "must be a number > 0"),
+        ({"sigma_g": 1.0, "m": 1}, "one client alone has no heterogeneity"),
+    ],
+)
+def test_impossible_settings_are_refused(changes, message):
+    with pytest.raises(InputError, match=message):
+        Setting(**changes)
+
+
+def test_an_unknown_parameter_names_the_nearest():
+    with pytest.raises(UnknownNameError, match="sigma_l"):
+        rate_fit(KEY, NOISE, "sigma_1", [1, 2, 3], variant="corrected")
+    with pytest.raises(UnknownNameError, match="gap"):
+        Setting().with_value("gapp", 0.1)
+
+
+def test_seeds_deviate_at_the_round_of_the_least_mean():
+    task = dfl.tasks.quadratic(m=2, d=2, sigma=0.5, seed=0)
+    run = dfl.train(dfl.algorithms.DFedSAM(eta=0.1, K=1), task, np.full((2, 2), 0.5), rounds=8, seeds=6)
+    samples = run.grad_norm_sq[:, 1:]
+    best = samples[:, samples.mean(axis=0).argmin()]
+    least = measure(run, dfl.bounds.get("dfedsam.theorem_4_5", "printed"))
+    assert least.estimate == pytest.approx(best.mean())
+    np.testing.assert_allclose(least.deviations, best / best.mean() - 1)
+    mean = measure(run, dfl.bounds.get("dfedsam.theorem_4_5", "corrected"))
+    per_seed = run.grad_norm_sq[:, :8].mean(axis=1)
+    np.testing.assert_allclose(mean.deviations, per_seed / per_seed.mean() - 1)
+    assert measure(mean, dfl.bounds.get(KEY)) is mean
+    sure = Measured(1.0, None, {})
+    np.testing.assert_allclose(together([mean, sure])[:, 1], 0)
+    np.testing.assert_allclose(together([mean, sure])[:, 0], mean.deviations)
+    assert together([sure, sure]) is None
+    with pytest.raises(InputError, match="as many seeds"):
+        together([mean, Measured(1.0, np.zeros(3), {})])
+
+
+# -- speed-up --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("parameter", "values", "predicted"),
+    [
+        ("m", [4, 6, 8], 2),
+        pytest.param("gap", [0.08, 0.04, 0.02, 0.01], -4, marks=pytest.mark.slow),
+        pytest.param("K", [1, 2, 4], 3, marks=pytest.mark.slow),
+    ],
+    ids=["m", "gap", "K"],
+)
+def test_the_transient_time_grows_as_the_registry_promises(parameter, values, predicted):
+    setting = Setting(sigma_l=1.0, sigma_g=1.0, gap=0.05, m=4, K=1)
+    found = transient_fit(KEY, setting, parameter, values)
+    assert found.predicted == predicted
+    assert found.standing == "consistent"
+    assert found.exponent.estimate == pytest.approx(predicted, abs=0.5)
+    assert str(found).endswith(f"predicted {predicted:.3f}: consistent")
+
+
+def test_from_the_transient_time_on_the_gain_is_the_share_asked_for():
+    theorem = dfl.bounds.get(KEY, "corrected")
+    setting = Setting(sigma_l=1.0, sigma_g=1.0, gap=0.05, m=6, K=1)
+    T = horizon_of_speed_up(theorem, setting, share=0.7)
+
+    def gain(T):
+        one = setting.with_value("sigma_g", 0.0).with_value("m", 1).with_value("T", T).measure(theorem)
+        return one.estimate / setting.with_value("T", T).measure(theorem).estimate
+
+    assert gain(T) == pytest.approx(0.7 * 6, rel=2e-3)
+    assert gain(100 * T) > 0.95 * 6
+    assert gain(T // 4) < 0.7 * 6
+    with pytest.raises(InputError, match="sigma_l > 0 and m >= 2"):
+        horizon_of_speed_up(theorem, Setting(sigma_g=1.0))
+    with pytest.raises(InputError, match="share"):
+        horizon_of_speed_up(theorem, setting, share=1.0)

@@ -1,0 +1,67 @@
+r"""Do measured rates show the exponents that a corollary predicts?
+
+* :func:`rate_fit` measures a theorem's left-hand side along T, K, m, 1 - lam, rho or sigma under the
+  corollary's schedule (a :class:`Setting`, or runs of your own), fits the exponent with an interval, and
+  holds it against the one that the registry's rate predicts (:func:`predict`). A prediction is refuted only
+  when the interval excludes it.
+* :func:`linear_speed_up`, :func:`transient_time` and :func:`transient_fit`: are m clients m times better,
+  from when on, and how does that time grow?
+* :func:`fit_exponent` and :func:`fit_regimes` fit one power law, or two that meet at a knee, to any points;
+  :func:`predicted_regimes` tells which term of a bound rules where.
+
+>>> noise = Setting(T=10**9, sigma_l=1.0)                                              # doctest: +SKIP
+>>> print(rate_fit("dfedsam.corollary_4_6", noise, "m", [2, 4, 8], variant="corrected"))  # doctest: +SKIP
+exponent in m: -1.000 [-1.000, -1.000], predicted -1.000 (from sigma_l^2 / (K^(1/2) T^(1/2) m)): consistent
+"""
+
+from __future__ import annotations
+
+from dfltheory.analysis.rate_fit.fit import RateFit, judge, rate_fit
+from dfltheory.analysis.rate_fit.measured import Measured
+from dfltheory.analysis.rate_fit.power_laws import (
+    Exponent,
+    Regimes,
+    fit_exponent,
+    fit_regimes,
+    where_slopes_lead,
+)
+from dfltheory.analysis.rate_fit.predicted import (
+    PARAMETERS,
+    Piece,
+    Prediction,
+    predict,
+    predicted_regimes,
+    predicted_transient,
+)
+from dfltheory.analysis.rate_fit.setting import Setting
+from dfltheory.analysis.rate_fit.speed_up import (
+    SpeedUp,
+    TransientFit,
+    linear_speed_up,
+    transient_fit,
+    transient_time,
+)
+
+__all__ = [
+    "PARAMETERS",
+    "Exponent",
+    "Measured",
+    "Piece",
+    "Prediction",
+    "RateFit",
+    "Regimes",
+    "Setting",
+    "SpeedUp",
+    "TransientFit",
+    "fit_exponent",
+    "fit_regimes",
+    "judge",
+    "linear_speed_up",
+    "predict",
+    "predicted_regimes",
+    "predicted_transient",
+    "rate_fit",
+    "transient_fit",
+    "transient_time",
+    "where_slopes_lead",
+]

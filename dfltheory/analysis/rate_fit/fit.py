@@ -1,0 +1,164 @@
+"""A measured exponent against the predicted one: refuted only when its interval excludes it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from dfltheory.analysis.rate_fit.measured import Measured, measure, together
+from dfltheory.analysis.rate_fit.power_laws import Exponent, Regimes, fit_exponent, fit_regimes
+from dfltheory.analysis.rate_fit.predicted import Prediction, parameter_named, predict
+from dfltheory.analysis.rate_fit.setting import Setting
+
+if TYPE_CHECKING:
+    from dfltheory.bounds.theorem import Theorem
+    from dfltheory.training.history import History
+
+Standing = Literal["consistent", "refuted", "faster", "no prediction"]
+
+
+@dataclass(frozen=True)
+class RateFit:
+    """Measured exponent in one parameter against the predicted one.
+
+    ``standing``: ``refuted`` when the measured left-hand side decays more slowly (grows faster) toward the
+    parameter's limit than the rate allows and the interval excludes it; ``faster`` when it decays faster,
+    which no upper bound forbids; ``consistent`` when the interval contains the prediction.
+
+    ``prediction`` tells the monomials of the registry that predict; None where the caller did.  ``bound`` is
+    the bound at each point (nan where a constant is unknown), and ``bound_exponent`` its own exponent there.
+    ``regimes``: two power laws with a knee, where there are 6 points or more.
+    """
+
+    parameter: str
+    x: tuple[float, ...]
+    measured: tuple[float, ...]
+    bound: tuple[float, ...]
+    exponent: Exponent
+    predicted: float | None
+    standing: Standing
+    prediction: Prediction | None = None
+    bound_exponent: float | None = None
+    regimes: Regimes | None = None
+
+    def __str__(self) -> str:
+        e = self.exponent
+        text = f"exponent in {self.parameter}: {e.estimate:.3f} [{e.low:.3f}, {e.high:.3f}]"
+        if self.predicted is None:
+            return text
+        origin = "" if self.prediction is None else f" (from {' + '.join(self.prediction.monomials)})"
+        return f"{text}, predicted {self.predicted:.3f}{origin}: {self.standing}"
+
+    def plot(self, ax: Any = None) -> Any:
+        """Points, fit and predicted slope on logarithmic axes."""
+        from dfltheory.analysis.figures import rate
+
+        e = self.exponent
+        name = r"$1-\lambda$" if self.parameter == "gap" else f"${self.parameter}$"
+        return rate(
+            self.x,
+            self.measured,
+            ax,
+            fitted=(e.estimate, float(np.exp(e.intercept))),
+            exponent_ci=(e.low, e.high),
+            predicted=self.predicted,
+            xlabel=name,
+            ylabel="measured left-hand side",
+        )
+
+
+def judge(
+    measured: Exponent, predicted: float | None, shrinking: bool = False, slack: float = 0.0
+) -> Standing:
+    """Where a fitted exponent stands to a predicted upper bound's.
+
+    ``shrinking``: the parameter goes to zero, as 1 - lam does, so that the smaller exponent is the worse.
+    ``slack``: by how much the prediction itself may be missed at the points.
+    """
+    if predicted is None:
+        return "no prediction"
+    above, below = measured.low > predicted + slack, measured.high < predicted - slack
+    if shrinking:
+        above, below = below, above
+    return "refuted" if above else "faster" if below else "consistent"
+
+
+def rate_fit(
+    theorem: Theorem | str,
+    make: Setting | Callable[[float], History | Measured],
+    parameter: str,
+    values: Sequence[float],
+    *,
+    variant: str = "printed",
+    predicted: float | None = None,
+    confidence: float = 0.95,
+    negligible: float = 0.01,
+) -> RateFit:
+    """Fit the exponent of a theorem's left-hand side in one parameter, under the corollary's schedule.
+
+    Parameters
+    ----------
+    theorem, variant : whose left-hand side is measured and whose rate is the prediction
+    make : a :class:`Setting`, of which the one parameter is varied and all else kept, step sizes by the
+        schedule; or a function of one value of the parameter that gives a run: what
+        :func:`dfltheory.analysis.exact.exact_history` returns (no Monte Carlo noise), or a History
+    parameter : ``T``, ``K``, ``m``, ``gap`` (1 - lam), ``rho``, ``sigma_l``, ``sigma_g``...
+    values : at least 3 different values, positive; 4 or more show where the slopes lead
+    predicted : the exponent to be held against; ``None``: that of the theorem's rate, from the registry
+        (:func:`predict`), among the terms that reach the share ``negligible`` of it
+
+    Raises
+    ------
+    UnknownNameError for an unknown parameter; InputError for points that make no power law.
+    """
+    from dfltheory import bounds
+
+    thm = bounds.get(theorem, variant) if isinstance(theorem, str) else theorem
+    name = parameter if parameter in bounds.GLOSSARY and predicted is not None else parameter_named(parameter)
+    if isinstance(make, Setting):
+        points = [make.with_value(name, value).measure(thm) for value in values]
+    else:
+        points = [measure(make(value), thm) for value in values]
+    y = [p.estimate for p in points]
+    fitted = fit_exponent(values, y, confidence, deviations=together(points), limit=_limit(name))
+    bound = [_bound_at(thm, p) for p in points]
+    whole = bool(np.all(np.isfinite(bound))) and min(bound) > 0
+    found = None
+    if predicted is None and thm.schedule:
+        found = predict(thm, name, [p.values for p in points], negligible)
+        predicted = float(found.exponent)
+    own = fit_exponent(values, bound).estimate if whole else None
+    if predicted is None:
+        predicted = own
+    return RateFit(
+        name,
+        tuple(float(v) for v in values),
+        tuple(y),
+        tuple(bound),
+        fitted,
+        predicted,
+        judge(fitted, predicted, name == "gap", found.slack if found else 0.0),
+        found,
+        own,
+        fit_regimes(values, y, confidence) if len(set(values)) >= 6 else None,
+    )
+
+
+def _limit(parameter: str) -> Literal["up", "down"] | None:
+    """The end of the axis that the claim is about."""
+    if parameter in ("T", "K", "m"):
+        return "up"
+    return "down" if parameter == "gap" else None
+
+
+def _bound_at(thm: Theorem, point: Measured) -> float:
+    known = {n: point.values[n] for n in thm.needs if n in point.values}
+    if set(known) != set(thm.needs) or not all(np.isfinite(v) for v in known.values()):
+        return np.nan
+    return float(thm.evaluate(where="ignore", **known))
+
+
+__all__ = ["RateFit", "Standing", "judge", "rate_fit"]

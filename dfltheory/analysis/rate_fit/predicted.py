@@ -1,0 +1,280 @@
+r"""The exponents that a theorem predicts, from the registry: nothing about rates is typed here.
+
+Under its schedule a bound is a sum of monomials c T^a K^b (1 - lam)^d ... (:meth:`Theorem.rate`).  A sum of
+terms, of which any may be there, promises in a parameter p the *worst* exponent among those that matter at
+the given constants: the largest for what grows (T, K, m, rho, sigma), the least for what shrinks (the gap
+1 - lam).  Constants that vanish, as sigma_l = 0, take their terms away and so isolate a regime.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import sympy as sp
+from sympy.parsing.sympy_parser import parse_expr
+
+from dfltheory.bounds.rates import Monomial, scheduled
+from dfltheory.bounds.symbols import GLOSSARY
+from dfltheory.bounds.theorem import Theorem
+from dfltheory.errors import InputError, UnknownNameError
+
+PARAMETERS = ("T", "K", "m", "gap", "rho", "sigma_l", "sigma_g", "sigma_u", "sigma_v")
+"""What a rate is fitted in; ``gap`` is 1 - lam, and ``rho`` is rho0 where the schedule has rho0/sqrt(T)."""
+_SAME = {"1 - lam": "gap", "sigma": "sigma_l", "rho0": "rho"}
+_ROUNDING = 1e-9
+"""The share of a bound below which a term is taken for the rounding of a zero."""
+_FASTER = 50
+"""A local exponent this far out, at 10^12, is an exponential's."""
+Order = Fraction | float
+"""An exponent: a fraction, or -inf."""
+
+
+def parameter_named(name: str) -> str:
+    """The parameter of this name or of another name for it."""
+    name = _SAME.get(name, name)
+    if name not in PARAMETERS:
+        raise UnknownNameError("parameter of a rate", name, {*PARAMETERS, *_SAME})
+    return name
+
+
+def shrinks(parameter: str) -> bool:
+    """Is the interesting limit of this parameter zero?"""
+    return parameter_named(parameter) == "gap"
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """``exponent`` of ``parameter`` that the statement ``source`` promises, and the monomials that set it.
+
+    ``slack``: how far terms that were neglected can bend the bound's own exponent at the points.
+    """
+
+    parameter: str
+    exponent: Fraction
+    monomials: tuple[str, ...]
+    source: tuple[str, str]
+    slack: float = 0.0
+
+    def __str__(self) -> str:
+        return f"{self.parameter}^({self.exponent}) from {' + '.join(self.monomials)}"
+
+
+def predict(
+    theorem: Theorem,
+    parameter: str,
+    points: Sequence[Mapping[str, float]],
+    negligible: float = 0.01,
+) -> Prediction:
+    """The exponent that a theorem's rate promises in one parameter.
+
+    Parameters
+    ----------
+    points : values by glossary name, one mapping for each point; what has no value there counts as 1
+    negligible : terms below this share of the sum at every point make no promise; for ``T`` all do that are
+        not zero, since its limit is infinity whatever the points
+
+    Raises
+    ------
+    InputError where no monomial is left, or one has no order in the parameter.
+    """
+    parameter = parameter_named(parameter)
+    rows = rate_of(theorem)
+    sizes = np.array([[size(theorem, row, values) for row in rows] for values in points])
+    total = sizes.sum(axis=1, keepdims=True)
+    share = np.divide(sizes, total, out=np.zeros_like(sizes), where=total > 0).max(axis=0)
+    matters = share > (_ROUNDING if parameter == "T" else negligible)
+    kept = [row for row, yes in zip(rows, matters) if yes]
+    if not kept:
+        raise InputError(f"the rate of {theorem} is zero at these constants: nothing is predicted")
+    found = {str(row): order(theorem, row, parameter) for row in kept}
+    worst = min(found.values()) if shrinks(parameter) else max(found.values())
+    if not isinstance(worst, Fraction):
+        raise InputError(f"{theorem} falls faster than any power of {parameter} at these constants")
+    ruling = tuple(name for name, e in found.items() if e == worst)
+    sign = -1 if shrinks(parameter) else 1
+    slack = sum(
+        float(s) * max(0.0, sign * float(order(theorem, row, parameter) - worst))
+        for row, s, yes in zip(rows, share, matters)
+        if s > _ROUNDING and not yes
+    )
+    return Prediction(parameter, worst, ruling, (theorem.key, theorem.variant), slack)
+
+
+@dataclass(frozen=True)
+class Piece:
+    """From ``start`` to ``end`` of a parameter one monomial is the largest of a bound."""
+
+    start: float
+    end: float
+    monomial: str
+    exponent: Order
+
+
+def predicted_regimes(
+    theorem: Theorem, parameter: str, values: Mapping[str, float], start: float, end: float
+) -> tuple[Piece, ...]:
+    """Which monomial rules where, as one parameter runs from ``start`` to ``end`` and the rest is fixed."""
+    parameter = parameter_named(parameter)
+    if not 0 < start < end < np.inf:
+        raise InputError(f"regimes lie between two numbers 0 < start < end, not {start} and {end}")
+    rows, grid = rate_of(theorem), np.geomspace(start, end, 2001)
+    points = [{**values, **_as_symbol(parameter, value)} for value in grid]
+    ruling = np.array([[size(theorem, row, here) for row in rows] for here in points]).argmax(axis=1)
+    cuts = [0, *(np.flatnonzero(np.diff(ruling)) + 1), len(grid)]
+    return tuple(
+        Piece(
+            float(grid[a]),
+            float(grid[min(b, len(grid) - 1)]),
+            str(rows[ruling[a]]),
+            order(theorem, rows[ruling[a]], parameter),
+        )
+        for a, b in itertools.pairwise(cuts)
+    )
+
+
+def predicted_transient(theorem: Theorem, values: Mapping[str, float]) -> dict[str, Fraction]:
+    """The exponents of the transient time: from it on the terms that lead as T -> infinity are the largest.
+
+    Where c T^-a meets c' T^-b with b > a, T = (c'/c)^(1/(b - a)): an exponent in each parameter.  Of several
+    terms the one whose meeting is the latest at ``values`` counts.
+    """
+    rows = [row for row in rate_of(theorem) if size(theorem, row, values) > 0]
+    if not rows:
+        raise InputError(f"the rate of {theorem} is zero at these constants: it has no transient")
+    slowest = max(order(theorem, row, "T") for row in rows)
+    leading = [row for row in rows if order(theorem, row, "T") == slowest]
+    lead = max(leading, key=lambda row: size(theorem, row, values))
+    later = [row for row in rows if order(theorem, row, "T") < slowest]
+    if not later:
+        raise InputError(f"every term of the rate of {theorem} has the same order in T: it has no transient")
+
+    def power(row: Monomial) -> float:
+        return float(1 / (slowest - order(theorem, row, "T")))
+
+    last = max(
+        later, key=lambda row: (size(theorem, row, values) / size(theorem, lead, values)) ** power(row)
+    )
+    names = [p for p in PARAMETERS if p != "T"]
+    apart = slowest - order(theorem, last, "T")
+    found = {p: (order(theorem, last, p) - order(theorem, lead, p)) / apart for p in names}
+    return {p: e for p, e in found.items() if isinstance(e, Fraction) and e}
+
+
+# -- one monomial ----------------------------------------------------------------------------------------
+
+
+def order(theorem: Theorem, row: Monomial, parameter: str) -> Order:
+    """The exponent of a monomial in a parameter, whose atoms may be functions of it, as 1 - lam^Q of 1 - lam.
+
+    -inf for what falls faster than any power, as (1 - 1/sqrt(K))^K.
+    """
+    total: Order = Fraction(0)
+    for atom, exponent in row.exponents:
+        total += exponent * _order_of_atom(theorem, atom, parameter_named(parameter))
+    return total
+
+
+def size(theorem: Theorem, row: Monomial, values: Mapping[str, float]) -> float:
+    """The value of a monomial, unknown quantities counted as 1."""
+    product = abs(float(row.coefficient))
+    for atom, exponent in row.exponents:
+        base = atom_value(theorem, atom, values)
+        if base == 0 and exponent < 0:
+            return np.inf
+        product *= base ** float(exponent)
+    return product
+
+
+def atom_value(theorem: Theorem, atom: str, values: Mapping[str, float]) -> float:
+    """|atom| at these values."""
+    function, names = _compiled(theorem, atom)
+    given = []
+    for name in names:
+        value = values.get(name, 1.0 if GLOSSARY[name].high != 1 else 0.5)
+        given.append(float(value) if np.isfinite(value) else 1.0)
+    with np.errstate(all="ignore"):
+        return abs(float(function(*given)))
+
+
+@lru_cache(maxsize=256)
+def rate_of(theorem: Theorem) -> tuple[Monomial, ...]:
+    """The leading monomials of the bound under its schedule, worked out once."""
+    return theorem.rate()
+
+
+def _as_symbol(parameter: str, value: float) -> dict[str, float]:
+    """A parameter's value by glossary name."""
+    if parameter == "gap":
+        return {"lam": 1 - value}
+    if parameter == "rho":
+        return {"rho0": value, "rho": value}
+    return {parameter: value}
+
+
+@lru_cache(maxsize=4096)
+def _expression(theorem: Theorem, atom: str) -> Any:
+    """The atom, which the registry names by its text, in glossary symbols under the schedule."""
+    known: dict[str, Any] = {name: entry.symbol for name, entry in GLOSSARY.items()}
+    known |= {d.symbol.name: d.symbol for d in theorem.definitions}
+    return scheduled(theorem, theorem.expand(parse_expr(atom, known)))
+
+
+@lru_cache(maxsize=4096)
+def _compiled(theorem: Theorem, atom: str) -> tuple[Any, tuple[str, ...]]:
+    found = _expression(theorem, atom)
+    symbols = sorted(found.free_symbols, key=lambda s: s.name)
+    return sp.lambdify(symbols, found, modules="numpy"), tuple(s.name for s in symbols)
+
+
+@lru_cache(maxsize=4096)
+def _order_of_atom(theorem: Theorem, atom: str, parameter: str) -> Order:
+    """d log atom / d log parameter in the parameter's limit, its other quantities at typical values."""
+    names = {"gap": ("lam",), "rho": ("rho", "rho0")}.get(parameter, (parameter,))
+    found = _expression(theorem, atom)
+    if not {s.name for s in found.free_symbols} & set(names):
+        return Fraction(0)
+    import mpmath
+
+    symbols = sorted(found.free_symbols, key=lambda s: s.name)
+    function = sp.lambdify(symbols, found, modules="mpmath")
+    logs = []
+    with mpmath.workdps(80):
+        for far in (mpmath.mpf(10) ** 12, mpmath.mpf(10) ** 14):
+            own = 1 - 1 / far if parameter == "gap" else far
+            given = [own if s.name in names else _typical(s.name) for s in symbols]
+            logs.append(mpmath.log(abs(function(*given))))
+        slope = float((logs[1] - logs[0]) / mpmath.log(100))
+    slope = -slope if parameter == "gap" else slope
+    if slope < -_FASTER:
+        return -math.inf
+    exact = Fraction(slope).limit_denominator(12)
+    if abs(float(exact) - slope) > 1e-3:
+        raise InputError(f"{atom} of {theorem} is no power of {parameter}: its order there is {slope:.4g}")
+    return exact
+
+
+def _typical(name: str) -> float:
+    """A value at which no quantity of the glossary is special."""
+    return 0.5 if GLOSSARY[name].high == 1 else 3.0
+
+
+__all__ = [
+    "PARAMETERS",
+    "Piece",
+    "Prediction",
+    "order",
+    "parameter_named",
+    "predict",
+    "predicted_regimes",
+    "predicted_transient",
+    "rate_of",
+    "shrinks",
+    "size",
+]

@@ -1,0 +1,143 @@
+r"""A problem, a network and a horizon by the numbers that rates speak of, each of which can be varied alone.
+
+Clients are one-dimensional quadratics f_i(x) = a_i/2 (x - b_i)^2 with f* at x* = 0; the network is
+W = lam I + (1 - lam) 11'/m, whose contraction is lam whatever m is; the step sizes are the theorem's
+schedule. Without SAM the left-hand side is an exact expectation, at horizons of 10^9 too; with SAM it is
+measured over seeds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dfltheory.analysis.rate_fit.measured import Measured, measure
+from dfltheory.errors import InputError, UnknownNameError
+
+if TYPE_CHECKING:
+    from dfltheory.bounds.theorem import Theorem
+    from dfltheory.tasks.quadratics import Quadratic
+
+_LONG = 200
+"""Rounds beyond which a mean over rounds is summed in closed form, where that is possible..."""
+_MANY = 16
+"""...for at most so many clients, whose second moments' map is written out."""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """All that a rate's left-hand side depends on; :meth:`with_value` varies one and keeps the rest.
+
+    Attributes
+    ----------
+    T, K, m, Q : rounds, local steps, clients, gossip steps
+    gap : 1 - lam of the network, in (0, 1]
+    sigma_l : noise of a stochastic gradient, exactly its root mean square
+    sigma_g : heterogeneity at x*, root mean square over clients; the curvatures then differ too (L/2 and L in
+        turn), for the mean of clients that all have one curvature does not feel the network
+    rho0 : of SAM, rho = rho0/sqrt(T)
+    f0_gap : f(x^0) - f*, all clients starting alike
+    L : smoothness; the mean curvature is 3 L/4
+    letters : further hyperparameters, as ``{"alpha": 0.9}``
+    seeds : of a run with SAM
+    """
+
+    T: int = 10**6
+    K: int = 1
+    m: int = 8
+    gap: float = 0.5
+    Q: int = 1
+    sigma_l: float = 0.0
+    sigma_g: float = 0.0
+    rho0: float = 0.0
+    f0_gap: float = 0.0
+    L: float = 1.0
+    letters: Mapping[str, float] = field(default_factory=dict)
+    seeds: int = 16
+
+    def __post_init__(self) -> None:
+        for name in ("T", "K", "m", "Q", "seeds"):
+            value = getattr(self, name)
+            if value != int(value) or value < 1:
+                raise InputError(f"{name} = {value} must be a whole number >= 1")
+        for name in ("sigma_l", "sigma_g", "rho0", "f0_gap"):
+            if not 0 <= getattr(self, name) < np.inf:
+                raise InputError(f"{name} = {getattr(self, name)} must be a number >= 0")
+        if not 0 < self.gap <= 1:
+            raise InputError(f"gap = {self.gap} must lie in (0, 1]: it is 1 - lam")
+        if not 0 < self.L < np.inf:
+            raise InputError(f"L = {self.L} must be a number > 0")
+        if self.sigma_g and self.m < 2:
+            raise InputError("one client alone has no heterogeneity: take m >= 2, or sigma_g = 0")
+
+    def with_value(self, parameter: str, value: float) -> Setting:
+        """The same with another value of one parameter."""
+        name = "rho0" if parameter == "rho" else parameter
+        known = {f.name for f in fields(self)} - {"letters", "seeds"}
+        if name in known:
+            return replace(self, **{name: int(value) if name in ("T", "K", "m", "Q") else float(value)})
+        if name in self.letters:
+            return replace(self, letters={**self.letters, name: value})
+        raise UnknownNameError("parameter of a setting", name, known | set(self.letters))
+
+    @property
+    def network(self) -> NDArray[Any]:
+        """W = lam I + (1 - lam) 11'/m."""
+        lam = 1 - self.gap
+        return lam * np.eye(self.m) + self.gap * np.ones((self.m, self.m)) / self.m
+
+    @property
+    def task(self) -> Quadratic:
+        """The clients; grad f_i(0) = +sigma_g and -sigma_g in turn (0 for an odd one, the others scaled)."""
+        from dfltheory.tasks.quadratics import Quadratic
+
+        side = np.resize([1.0, -1.0], self.m)
+        if self.m % 2:
+            side[-1] = 0.0
+        share = side / np.sqrt(max(np.mean(side**2), 1 / self.m))
+        curvature = self.L * (0.75 + 0.25 * side * bool(self.sigma_g))
+        return Quadratic.diagonal(
+            curvature[:, None], -(self.sigma_g * share / curvature)[:, None], self.sigma_l
+        )
+
+    @property
+    def start(self) -> NDArray[Any]:
+        """x^0 with f(x^0) - f* = f0_gap."""
+        return np.array([np.sqrt(2 * self.f0_gap / float(self.task.A.mean()))])
+
+    def measure(self, theorem: Theorem) -> Measured:
+        """The theorem's left-hand side here, its algorithm run at its schedule."""
+        from dfltheory.analysis.exact import average_over, exact_history
+        from dfltheory.analysis.schedule import scheduled_algorithm
+        from dfltheory.training.loop import train
+
+        task, x0 = self.task, self.start
+        given: dict[str, Any] = {"K": self.K, "Q": self.Q, "L": self.L, "rho0": self.rho0, **self.letters}
+        algorithm = scheduled_algorithm(theorem, task, self.T, self.network, **given)
+        if self.rho0:
+            run = train(algorithm, task, self.network, self.T, x0=x0, seeds=self.seeds, progress=False)
+            return self._with_own_values(measure(run, theorem))
+        side = theorem.lhs
+        summed = side.aggregate == "mean" and side.rounds(2) == range(2) and self.m <= _MANY
+        if self.T <= _LONG or not summed:
+            run = exact_history(algorithm, task, self.network, self.T, x0)
+            return self._with_own_values(measure(run, theorem))
+        known = measure(exact_history(algorithm, task, self.network, 2, x0), theorem).values
+        mean = average_over(algorithm, task, self.network, self.T, x0)
+        if side.measure not in mean:
+            raise InputError(f"long horizons know {', '.join(mean)}, not {side.measure}: take T <= {_LONG}")
+        return self._with_own_values(Measured(mean[side.measure], None, known))
+
+    def _with_own_values(self, point: Measured) -> Measured:
+        """The measured point with the values that this setting stands for."""
+        own = {n: float(getattr(self, n)) for n in ("T", "K", "m", "Q", "sigma_l", "rho0", "f0_gap", "L")}
+        # unbounded over all x where curvatures differ; what the rate speaks of is felt where the runs go
+        own |= {"sigma_g": self.sigma_g, "lam": 1 - self.gap, "rho": self.rho0 / np.sqrt(self.T)}
+        return replace(point, values={**point.values, **own})
+
+
+__all__ = ["Setting"]
