@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from dfltheory.training.history import History
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Measured:
     """``estimate`` of a left-hand side; ``deviations`` (seeds,) of each seed from it, as shares of it, or
     None where nothing is left to chance; ``values`` that theorems need, by glossary name."""
