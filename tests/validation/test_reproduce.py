@@ -125,6 +125,11 @@ def test_the_small_network_takes_the_papers_images(side):
         assert sum(p.numel() for p in network.parameters()) == 10_314
 
 
+def test_clients_are_scaled_but_never_alone():
+    found = {cell.clients: cell.plan(SMALL, 0).m for cell in ITEMS["dfedmdc.figure_5"].cells().values()}
+    assert found == {5: 2, 10: 2, 50: 8, 100: 16, 200: 32}
+
+
 def test_reductions_are_said_and_full_scale_has_none():
     assert FULL.reductions("cifar10", 1000, "vgg11") == []
     told = " ".join(SMALL.reductions("cifar10", 1000, "vgg11"))
@@ -132,6 +137,7 @@ def test_reductions_are_said_and_full_scale_has_none():
         "16 clients",
         "2 for its 10 random neighbours",
         "15 rounds for its 1000",
+        "200 training images a client, minibatches of 50",
         "pooled_cnn for its vgg11",
         "SAM",
     ):
@@ -311,7 +317,7 @@ def test_list_show_and_wrong_names(capsys):
     assert "did you mean" in line
 
 
-def test_spectral_gaps_are_computed():
+def test_spectral_gaps_are_computed(tmp_path):
     table = ITEMS["dfedmdc.table_1"]
     assert isinstance(table, Spectral)
     gaps = {(g.topology, g.m): g for g in table.gaps()}
@@ -319,6 +325,8 @@ def test_spectral_gaps_are_computed():
     assert ring.computed == pytest.approx(2 / 3 * (1 - math.cos(2 * math.pi / 64)), rel=1e-12)
     assert ring.value / ring.computed == pytest.approx(4, rel=0.01)
     assert "| ring | 64 |" in table.page()
+    (written,) = work.reproduce(table, options(tmp_path))
+    assert written.read_text() == table.page()
 
 
 COMMITTED = sorted(Path("docs/reproduce").glob("*.csv"))
