@@ -128,6 +128,9 @@ def test_the_small_network_takes_the_papers_images(side):
 def test_clients_are_scaled_but_never_alone():
     found = {cell.clients: cell.plan(SMALL, 0).m for cell in ITEMS["dfedmdc.figure_5"].cells().values()}
     assert found == {5: 2, 10: 2, 50: 8, 100: 16, 200: 32}
+    many = Cell("dfedmdc", "dfedmdc", "cifar100", partition="classes 5")
+    assert many.plan(SMALL, 0).m == 20  # times 5 classes: all 100
+    assert (many.plan(SMALL, 0).neighbours, many.plan(FULL, 0).neighbours) == (2, 10)
 
 
 def test_reductions_are_said_and_full_scale_has_none():
