@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dfltheory.analysis.compare import known_values, rounds_of, trivial_bound
+from dfltheory.analysis.compare import known_values, rounds_of, trivial_bound, without_chance
 from dfltheory.analysis.statistics import half_widths, running_upper_limits
 from dfltheory.files import replacing
 
@@ -84,9 +84,8 @@ def bound_versus_empirical(
 
     with style():
         ax = ax if ax is not None else plt.figure(figsize=(3.6, 2.9), layout="constrained").gca()
-        floor = np.inf
         for thm in {t.lhs.aggregate: t for t in reversed(theorems)}.values():
-            floor = min(floor, _draw_measured(ax, run, thm, confidence))
+            _draw_measured(ax, run, thm, confidence)
         silent = [thm.variant for thm in theorems if not _draw_bound(ax, run, thm)]
         trivial = trivial_bound(known_values(run, theorems[0]), run)
         if np.isfinite(trivial):
@@ -100,21 +99,31 @@ def bound_versus_empirical(
             ax.text(0.03, 0.03, words, transform=ax.transAxes, fontsize=6, in_layout=False)
         ax.set(xscale="log", yscale="log", xlabel="horizon $T$ (rounds)", ylabel=_label(theorems[0]))
         ax.set_xlim(1, max(run.rounds, 2))
-        if np.isfinite(floor) and floor > 0:
-            ax.set_ylim(bottom=floor / 5)
         if legend:
             ax.legend(loc="best")
     return ax
 
 
-def _draw_measured(ax: Axes, run: History, thm: Theorem, confidence: float) -> float:
-    """Draw one aggregate of the measurement with its band; returns the least value drawn."""
+def _draw_measured(ax: Axes, run: History, thm: Theorem, confidence: float) -> None:
+    """Draw one aggregate of the measurement with its band."""
     estimate, low, high = running_left_hand_side(run, thm, confidence)
     horizons = rounds_of(run, thm)[0] + 1 - thm.lhs.rounds(run.rounds).start
     name, look = _AGGREGATES[thm.lhs.aggregate]
-    ax.fill_between(horizons, low, high, color=look["color"], alpha=0.25, linewidth=0)
-    ax.plot(horizons, estimate, label=f"measured, {name} ({100 * confidence:g} % band)", **look)
-    return float(np.min(estimate[np.isfinite(estimate)], initial=np.inf))
+    told = f"{100 * confidence:g} % band"
+    if run.grad_norm_sq.shape[0] == 1:
+        told = "exact" if without_chance(run) else "one seed, no band"
+    # a lower limit of zero is beyond every logarithmic axis, and must not stretch it
+    floor = np.min(estimate[np.isfinite(estimate) & (estimate > 0)], initial=np.inf) / 5
+    ax.fill_between(
+        horizons,
+        np.maximum(low, floor if np.isfinite(floor) else 0.0),
+        np.where(np.isfinite(high), high, np.nan),
+        color=look["color"],
+        alpha=0.25,
+        linewidth=0,
+    )
+    dot = {"marker": "o", "markersize": 4} if horizons.size == 1 else {}  # a line of one point is not seen
+    ax.plot(horizons, estimate, label=f"measured, {name} ({told})", **look, **dot)
 
 
 def _draw_bound(ax: Axes, run: History, thm: Theorem) -> bool:
@@ -158,6 +167,7 @@ def panels(outcomes: Sequence[Outcome]) -> Figure:
             handles |= dict(zip(*reversed(ax.get_legend_handles_labels())))
         for ax in grid.flat:
             ax.set_visible(ax.has_data())
+        grid[0, 0].set_xlim(1, max(2, *(o.run.rounds for o in outcomes)))
         order = sorted(handles, key=lambda name: (name == _TRIVIAL, not name.startswith("measured")))
         figure.legend(
             [handles[n] for n in order], order, loc="outside lower center", ncols=min(3, len(columns))
@@ -170,7 +180,7 @@ def _panel_title(outcome: Outcome) -> str:
     gap = "" if lam is None else rf", $\lambda$={lam:.2g}"
     if not case.row:
         return f"{case.column}{gap}"
-    one_line = len(case.column) + len(case.row) < 22
+    one_line = len(f"{case.column}, {case.row}") + (7 if gap else 0) < 25  # what fits above a panel
     return f"{case.column}, {case.row}{gap}" if one_line else f"{case.column}\n{case.row}{gap}"
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,10 +31,16 @@ _MOST_REASONS = 12
 _CAPTION = "numbers: measured / bound; 1 is sharp, above 1 the bound fails"
 
 
-def render(study: Study, figures: Mapping[str, Path], more: Mapping[str, Path] | None = None) -> str:
+def render(
+    study: Study,
+    figures: Mapping[str, Path],
+    more: Mapping[str, Path] | None = None,
+    files: Sequence[str] = ("config.json", "verdicts.json", "history.parquet"),
+) -> str:
     """The page as text; figures are embedded, nothing is loaded from anywhere.
 
-    ``figures``: one for each group of cases; ``more``: further ones by their captions.
+    ``figures``: one for each group of cases; ``more``: further ones by their captions; ``files``: what lies
+    beside the page.
     """
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
@@ -50,7 +56,13 @@ def render(study: Study, figures: Mapping[str, Path], more: Mapping[str, Path] |
     counts = Counter(verdict.kind for _, verdict in study.verdicts)
     further = [(caption, _embedded(figure)) for caption, figure in (more or {}).items()]
     return page.render(
-        study=study, groups=groups, more=further, counts=counts, marks=MARKS, meanings=MEANINGS
+        study=study,
+        groups=groups,
+        more=further,
+        counts=counts,
+        marks=MARKS,
+        meanings=MEANINGS,
+        files=files,
     )
 
 
@@ -67,9 +79,35 @@ def _group(study: Study, name: str, figure: Path) -> dict[str, Any]:
         "outcomes": outcomes,
         "variants": list(dict.fromkeys(v.variant for o in outcomes for v in o.verdicts)),
         "constants": _constants(outcomes[0]),
+        "statements": _statements(outcomes),
         "silent": _silent(outcomes),
         "notes": list(dict.fromkeys(o.case.note for o in outcomes if o.case.note)),
     }
+
+
+def _statements(outcomes: list[Outcome]) -> list[dict[str, Any]]:
+    """What the theorems of a group claim, in words and formulas that need no program to be shown."""
+    from dfltheory import bounds
+
+    names = dict.fromkeys((v.key, v.variant) for o in outcomes for v in o.verdicts)
+    theorems = [bounds.get(key, variant) for key, variant in names]
+    return [
+        {
+            "name": f"{thm.key}, {thm.variant}",
+            "source": thm.source,
+            "left": f"{thm.lhs.measure}: {thm.lhs.averaging}",
+            "bound": _plain(" + ".join(str(part) for part in thm.parts.values())),
+            "where": [_plain(f"{d.symbol} = {d.expr}") for d in thm.definitions],
+            "conditions": [condition.name for condition in thm.conditions],
+            "assumptions": list(thm.assumptions),
+        }
+        for thm in theorems
+    ]
+
+
+def _plain(formula: str) -> str:
+    """A formula as people write it in a line of text."""
+    return formula.replace("**", "^").replace("*", " ")
 
 
 def _silent(outcomes: list[Outcome]) -> list[str]:

@@ -9,6 +9,7 @@ import numpy as np
 
 from dfltheory.analysis.config.plan import short
 from dfltheory.analysis.experiment import Case, Outcome, Study
+from dfltheory.analysis.results import CELLS, HISTORY, MANIFEST, TABLE
 from dfltheory.files import write_text
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ REPORT, FIGURES = "report.html", "figures"
 """The names of the page and of the folder of figures in a sweep's folder."""
 
 _MOST_PANELS = 6
+_MOST_CURVES = 6
 
 
 def write_report(results: Results, axes: tuple[tuple[str, ...], ...] = ()) -> Path:
@@ -43,7 +45,8 @@ def write_report(results: Results, axes: tuple[tuple[str, ...], ...] = ()) -> Pa
     folder = results.folder / FIGURES
     folder.mkdir(parents=True, exist_ok=True)
     groups = _overview(study, results, done, folder)
-    page = render(study, groups, _over_axes(results, axes, folder) if done else {})
+    more = _over_axes(results, axes, folder) if done else {}
+    page = render(study, groups, more, files=(MANIFEST, f"{CELLS}/", TABLE, HISTORY))
     write_text(results.folder / REPORT, page)
     return results.folder / REPORT
 
@@ -110,42 +113,74 @@ def _over_axes(results: Results, axes: tuple[tuple[str, ...], ...], folder: Path
     made: dict[str, Path] = {}
     frame = results.frame
     judged = "ratio" in frame.columns and bool(np.isfinite(frame["ratio"].astype(float)).any())
+    fields = [name for axis in axes for name in axis]
     for (field,) in (axis for axis in axes if len(axis) == 1):
         name = field.replace(".", "-")
         if judged and frame[field].notna().all():
             figure = Figure(figsize=(4.6, 3.2), layout="constrained")
-            ratios(frame, field, figure.gca())
-            made[f"Measured / bound over {field}."] = plots.save(figure, folder, f"ratio-{name}")[0]
-        points = rate_points(frame, field, [n for axis in axes for n in axis])
+            curves, held = _curves(frame, field, fields)
+            ax = ratios(curves, field, figure.gca(), by="curve")
+            _ticks_at(ax, frame[field])
+            made[f"Measured / bound over {field}{held}."] = plots.save(figure, folder, f"ratio-{name}")[0]
+        points, held = rate_points(frame, field, fields)
         if points is not None:
             figure = Figure(figsize=(4.6, 3.2), layout="constrained")
-            caption = _draw_rate(points, field, figure.gca())
+            caption = _draw_rate(points, field, held, figure.gca())
             made[caption] = plots.save(figure, folder, f"rate-{name}")[0]
     return made
 
 
-def rate_points(frame: pd.DataFrame, field: str, swept: list[str]) -> pd.DataFrame | None:
+def _curves(frame: pd.DataFrame, field: str, swept: list[str]) -> tuple[pd.DataFrame, str]:
+    """The table with a column ``curve``: the variant and the other swept settings, so that no line joins
+    points of different ones. Where these are too many, the others are held; also how."""
+    judged = frame[np.isfinite(frame["ratio"].astype(float))]
+    others = [n for n in swept if n != field and judged[n].nunique() > 1]
+    held = ""
+    if len(judged[["variant", *others]].drop_duplicates()) > _MOST_CURVES:
+        first = judged.iloc[0]
+        held = " at " + ", ".join(f"{n} = {short(first[n])}" for n in others)
+        judged = judged[np.all([judged[n] == first[n] for n in others], axis=0)]
+        others = []
+    names = [", ".join([row["variant"], *(short(row[n]) for n in others)]) for _, row in judged.iterrows()]
+    return judged.assign(curve=names), held
+
+
+def _ticks_at(ax: Any, values: pd.Series) -> None:
+    """One tick for each number that was swept."""
+    from matplotlib.ticker import NullLocator
+
+    if _numeric(values):
+        ticks = sorted(set(values))
+        ax.xaxis.set_minor_locator(NullLocator())
+        ax.set_xticks(ticks, [short(v) for v in ticks])
+
+
+def _numeric(values: pd.Series) -> bool:
+    return all(isinstance(v, (int, float)) and not isinstance(v, bool) for v in values)
+
+
+def rate_points(frame: pd.DataFrame, field: str, swept: list[str]) -> tuple[pd.DataFrame | None, str]:
     """x, measured and bound of one variant along a numeric field, the other swept fields held at their
-    first values; None where there are fewer than 3 positive points."""
-    if "measured" not in frame.columns or not {"bound", "variant"} <= set(frame.columns):
-        return None
-    rows = frame[frame["status"] == "done"]
+    first values, and how; None where there are fewer than 3 positive points."""
+    if not {"measured", "bound", "variant"} <= set(frame.columns):
+        return None, ""
+    rows, held = frame[frame["status"] == "done"], []
     for other in swept:
         if other != field and len(rows):
+            held += [f"{other} = {short(rows[other].iloc[0])}"] if rows[other].nunique() > 1 else []
             rows = rows[rows[other] == rows[other].iloc[0]]
     for _, one in rows.groupby("variant", sort=False):
         table = one[[field, "measured", "measured_low", "measured_high", "bound", "variant"]].copy()
-        numbers = table[field].map(lambda v: isinstance(v, (int, float)) and not isinstance(v, bool))
-        if not numbers.all():
-            return None
+        if not _numeric(table[field]):
+            return None, ""
         table = table.rename(columns={field: "x"})
         table = table[(table["x"] > 0) & np.isfinite(table["measured"]) & (table["measured"] > 0)]
         if table["x"].nunique() >= 3:
-            return table.sort_values("x")
-    return None
+            return table.sort_values("x"), " at " + ", ".join(held) if held else ""
+    return None, ""
 
 
-def _draw_rate(points: pd.DataFrame, field: str, ax: Any) -> str:
+def _draw_rate(points: pd.DataFrame, field: str, held: str, ax: Any) -> str:
     from dfltheory.analysis.figures import rate
     from dfltheory.analysis.rate_fit import fit_exponent, judge
 
@@ -167,7 +202,10 @@ def _draw_rate(points: pd.DataFrame, field: str, ax: Any) -> str:
         xlabel=field,
         ylabel="measured left-hand side",
     )
-    told = f"exponent in {field}: {fitted.estimate:.3f} [{fitted.low:.3f}, {fitted.high:.3f}]"
+    # a lower limit of zero leaves through the lower edge
+    ax.set_ylim(bottom=float(np.min(np.where(whole & (low > 0), low, y / 4))) / 1.5)
+    _ticks_at(ax, points["x"])
+    told = f"Fitted exponent in {field}{held}: {fitted.estimate:.3f} [{fitted.low:.3f}, {fitted.high:.3f}]"
     if predicted is None:
         return f"{told}."
     return f"{told}; the {points['variant'].iloc[0]} bound's: {predicted:.3f}: {judge(fitted, predicted)}."

@@ -12,7 +12,7 @@ from matplotlib import pyplot as plt
 
 import dfltheory as dfl
 from dfltheory.analysis.experiment import Case, Study, perform, perform_all, scheduled_cases
-from dfltheory.analysis.plots import bound_versus_empirical, running_left_hand_side
+from dfltheory.analysis.plots import bound_versus_empirical, panels, running_left_hand_side
 from dfltheory.analysis.report import print_study
 from dfltheory.errors import InputError, UnknownNameError
 
@@ -127,6 +127,15 @@ def test_the_report_is_self_contained_and_says_what_the_verdicts_say(study, fold
         assert word in text
     for _, verdict in study.verdicts:
         assert verdict.reason in text
+    for variant in ("printed", "corrected"):  # what the theorem says is there to be read
+        theorem = dfl.bounds.get(KEY, variant=variant)
+        assert theorem.source in text
+        assert " ".join(theorem.lhs.averaging.split()) in text
+        assert all(condition.name in text for condition in theorem.conditions)
+        assert all(" ".join(words.split()) in text for words in theorem.assumptions)
+    assert "2 f0_gap/(D T)" in text
+    for name in ("config.json", "verdicts.json", "history.parquet"):
+        assert name in text
 
 
 def test_text_from_outside_is_escaped_in_the_report(study, tmp_path):
@@ -174,6 +183,48 @@ def test_the_figure_draws_the_bound_where_it_is(study):
     assert mean[-1] == pytest.approx(corrected.measured.estimate)
     dashes = [line.get_linestyle() for name, line in lines.items() if name.startswith("bound")]
     assert len(set(dashes)) == len(dashes), "variants must differ without colour"
+    plt.close("all")
+
+
+def test_no_panel_cuts_off_what_it_shows():
+    """Panels share their axes: the last one must not set them for all."""
+    outcomes = [
+        dataclasses.replace(o, case=dataclasses.replace(o.case, row="", column=f"{o.run.rounds} rounds"))
+        for rounds in (900, 300, 20)
+        for o in perform_all(cases(rounds=rounds)[:1])
+    ]
+    figure = panels(outcomes)
+    lines = [np.asarray(line.get_ydata(), float) for ax in figure.axes for line in ax.get_lines()]
+    drawn = [y for line in lines for y in line if np.isfinite(y)]
+    for ax in figure.axes:
+        low, high = ax.get_ylim()
+        assert ax.get_xlim() == (1, 900)
+        assert low < min(drawn) <= max(drawn) < high
+        assert low > min(drawn) / 100  # and a lower limit of zero does not stretch it
+    plt.close("all")
+
+
+def test_titles_of_panels_stand_beside_each_other():
+    outcomes = perform_all(
+        [dataclasses.replace(c, row="rounds = 100", column=c.column) for c in cases(Q=[1])[:2]]
+    )
+    figure = panels(outcomes)
+    figure.canvas.draw()
+    boxes = [ax.title.get_window_extent() for ax in figure.axes]
+    assert boxes[0].x1 < boxes[1].x0
+    plt.close("all")
+
+
+def test_one_seed_has_no_band_and_says_so():
+    noisy = perform_all([dataclasses.replace(cases()[0], seeds=1)])[0]
+    theorem = dfl.bounds.get(KEY)
+    told = [line.get_label() for line in bound_versus_empirical(noisy.run, [theorem]).get_lines()]
+    assert "measured, least over rounds (one seed, no band)" in told
+    sure = dfl.tasks.quadratic(m=4, d=2, sigma=0.0, zeta=0.1, seed=1)
+    run = dfl.train(noisy.case.algorithm, sure, noisy.case.topology, rounds=1)
+    lines = {line.get_label(): line for line in bound_versus_empirical(run, [theorem]).get_lines()}
+    line = lines["measured, least over rounds (exact)"]
+    assert line.get_marker() == "o"  # a line of one point would not be seen
     plt.close("all")
 
 

@@ -73,6 +73,8 @@ def opened(report, tmp_path_factory):
 def test_a_browser_shows_it_without_complaint(opened):
     dom, console, _ = opened
     assert "A small study" in dom
+    for words in ("How to read this page", "What the theorems say", "What was not tested", "2 f0_gap/(D T)"):
+        assert words in dom
     assert dom.count("data:image/png;base64,") >= 1
     assert "The rest &lt;of&gt; the world." in dom
     assert console == []

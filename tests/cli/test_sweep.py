@@ -117,6 +117,11 @@ def test_it_ends_with_a_report_and_figures(file, capsys):
     page = (file.parent / "here" / "report.html").read_text()
     for words in ("exponent in run.rounds", "Measured / bound over topology.name", "What was not tested"):
         assert words in page
+    assert "Fitted exponent in run.rounds at topology.name = ring:" in page
+    for name in ("sweep.json", "cells/", "results.parquet", "history.parquet"):  # what lies beside the page
+        assert f"<code>{name}</code>" in page
+        assert (file.parent / "here" / name).exists()
+    assert "verdicts.json" not in page
     names = {path.name for path in (file.parent / "here" / "figures").iterdir()}
     assert names >= {"runs.png", "runs.pdf", "ratio-run-rounds.pdf", "rate-run-rounds.pdf"}
 

@@ -1,0 +1,72 @@
+"""What the report draws along a sweep's axes: no line joins what does not belong together."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from dfltheory.analysis.sweep_report import _curves, _ticks_at, rate_points
+
+SWEPT = ["topology.name", "run.rounds"]
+
+
+def table(topologies, rounds, variants=("printed", "corrected")):
+    """A verdict for each cell and variant; on the first network nothing applies at the first horizon."""
+    rows = []
+    for j, name in enumerate(topologies):
+        for k, T in enumerate(rounds):
+            for v, variant in enumerate(variants):
+                bound = np.nan if j == k == 0 else (j + 1.0) / T
+                measured = 0.1 * (v + 1) * (j + 1) / T
+                row = {"topology.name": name, "run.rounds": T, "variant": variant, "status": "done"}
+                row |= {"measured": measured, "measured_low": 0.0, "measured_high": 2 * measured}
+                rows.append(row | {"bound": bound, "ratio": measured / bound})
+    return pd.DataFrame(rows)
+
+
+def test_a_curve_is_one_variant_of_one_setting():
+    curves, held = _curves(table(("ring", "complete"), (10, 20, 40)), "run.rounds", SWEPT)
+    assert held == ""
+    assert set(curves["curve"]) == {
+        f"{v}, {n}" for v in ("printed", "corrected") for n in ("ring", "complete")
+    }
+    for _, rows in curves.groupby("curve"):
+        assert rows["run.rounds"].is_unique
+        assert rows["ratio"].nunique() <= 2 or np.allclose(rows["ratio"], rows["ratio"].iloc[0])
+    assert len(curves) == 12 - 2  # where nothing applies there is no point
+
+
+def test_of_too_many_curves_the_other_settings_are_held():
+    names = ("ring", "star", "path", "complete")
+    curves, held = _curves(table(names, (10, 20, 40)), "run.rounds", SWEPT)
+    assert held == " at topology.name = ring"
+    assert set(curves["curve"]) == {"printed", "corrected"}
+    assert set(curves["topology.name"]) == {"ring"}
+
+
+def test_a_sweep_along_one_axis_needs_no_names():
+    curves, held = _curves(table(("ring",), (10, 20, 40)), "run.rounds", ["run.rounds"])
+    assert set(curves["curve"]) == {"printed", "corrected"}
+    assert held == ""
+
+
+def test_the_rate_is_that_of_one_variant_and_says_what_was_held():
+    points, held = rate_points(table(("ring", "complete"), (10, 20, 40)), "run.rounds", SWEPT)
+    assert held == " at topology.name = ring"
+    assert points["x"].tolist() == [10, 20, 40]
+    assert set(points["variant"]) == {"printed"}
+    assert points["measured"].to_numpy() == pytest.approx(0.1 / np.array([10, 20, 40]))
+    assert rate_points(table(("ring",), (10, 20)), "run.rounds", SWEPT) == (None, "")
+    assert rate_points(table(("ring",), (10, 20, 40)), "topology.name", SWEPT) == (None, "")
+    assert rate_points(pd.DataFrame({"run.rounds": [1, 2, 3]}), "run.rounds", SWEPT) == (None, "")
+
+
+def test_ticks_stand_where_something_was_run():
+    from matplotlib.figure import Figure
+
+    ax = Figure().gca()
+    ax.set_xscale("log")
+    _ticks_at(ax, pd.Series([40, 10, 20, 10]))
+    assert [text.get_text() for text in ax.get_xticklabels()] == ["10", "20", "40"]
+    assert len(ax.xaxis.get_minorticklocs()) == 0
+    _ticks_at(ax, pd.Series(["ring"]))  # names are left as they are
+    assert [text.get_text() for text in ax.get_xticklabels()] == ["10", "20", "40"]
