@@ -69,11 +69,11 @@ class LocalWork:
 
     def _room(self, name: str, new: Tensor, state: Any, some: bool) -> Tensor:
         """Where the clients' new values of a field go: over the old ones, which stay if only some work."""
-        old: Any = getattr(state, name)
+        old: Tensor | None = getattr(state, name)
         if self._alone and old is not None and old is self._kept.get(name):
             return old
         room = self._kept[name] = self._whole(new, state.x.shape[1])
-        return room.copy_(old) if some else room
+        return room.copy_(getattr(state, name)) if some else room
 
     def _whole(self, part: Tensor, m: int) -> Tensor:
         """Room for all m clients' parts of this kind."""
