@@ -5,9 +5,11 @@ from __future__ import annotations
 import functools
 import importlib
 import inspect
-from typing import Any
+from numbers import Integral, Real
+from types import UnionType
+from typing import Any, Union, get_args, get_origin, get_type_hints
 
-from dfltheory.errors import UnknownNameError
+from dfltheory.errors import InputError, UnknownNameError
 from dfltheory.tasks.task import Task
 
 _FACTORIES = {
@@ -42,14 +44,30 @@ def factory(name: str) -> Any:
 def get(name: str, **options: Any) -> Task:
     """The task of that name: ``get("quadratic", m=16, sigma=0.1)``, ``get("cifar10", m=10, alpha=0.3)``.
 
-    Raises UnknownNameError for a name or an option that is not known.
+    Raises UnknownNameError for a name or an option that is not known, InputError for a value that is no
+    number where one is asked for.
     """
     build = factory(name)
     known = set(inspect.signature(build).parameters)
-    for option in options:
+    hints = get_type_hints(getattr(build, "func", build))
+    for option, value in options.items():
         if option not in known:
             raise UnknownNameError(f"option of the task {name}", option, known)
+        _refuse_misfit(name, option, value, hints.get(option, Any))
     return build(**options)
+
+
+def _refuse_misfit(name: str, option: str, value: Any, hint: Any) -> None:
+    """Refuse what is no number where the signature asks for one: options come from lines and files."""
+    kinds = set(get_args(hint)) if get_origin(hint) in (Union, UnionType) else {hint}
+    if not kinds <= {int, float, type(None)} or (value is None and type(None) in kinds):
+        return
+    whole = float not in kinds
+    number = isinstance(value, Integral if whole else Real) and not isinstance(value, bool)
+    if not number or value != value:
+        raise InputError(
+            f"option {option} = {value!r} of the task {name} must be a {'whole ' if whole else ''}number"
+        )
 
 
 __all__ = ["factory", "get", "names"]

@@ -184,6 +184,11 @@ def _centres(m: int, d: int, spread: float, distance: float, seed: int) -> Tenso
     return c * (spread / size if size > 0 else 0.0) + middle * (distance / middle.norm())
 
 
+def _check_prescription(d: int, L: float, B: float) -> None:
+    if not (d >= 1 and 0 < L < math.inf and 0 < B < math.inf):
+        raise InputError(f"need d >= 1, L > 0 and B > 0, not d = {d}, L = {L}, B = {B}")
+
+
 def sinusoidal(
     m: int = 16,
     d: int = 10,
@@ -201,8 +206,7 @@ def sinusoidal(
 
     ``spread``: root mean square deviation of the centres; ``distance``: norm of their mean [s].
     """
-    if not (0 < L < math.inf and 0 < B < math.inf):
-        raise InputError(f"L = {L} and B = {B} must be > 0")
+    _check_prescription(d, L, B)
     w = L * math.sqrt(d) / B
     return Sinusoidal(_centres(m, d, spread, distance, seed), L / w**2, w, sigma, dtype=dtype, device=device)
 
@@ -221,8 +225,7 @@ def clipped(
     device: torch.device | str = "cpu",
 ) -> Clipped:
     """A random :class:`Clipped` with prescribed L [c s^-2], B and sigma_l [c s^-1]; the rest as above."""
-    if not (0 < L < math.inf and 0 < B < math.inf):
-        raise InputError(f"L = {L} and B = {B} must be > 0")
+    _check_prescription(d, L, B)
     r = B / (L * math.sqrt(d))
     return Clipped(_centres(m, d, spread, distance, seed), L, r, sigma, dtype=dtype, device=device)
 

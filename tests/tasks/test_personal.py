@@ -55,6 +55,17 @@ def test_prescribed_constants():
     assert (known.L_u, known.L_v, known.chi) == pytest.approx((2.0, 0.5, 0.4))
 
 
+def test_prescribed_spread_and_diversity_of_few_clients():
+    for m in (2, 5):
+        centre = coupled(m=m, p=3, spread=0.7, seed=3).centre.unflatten(1, (2, 3))
+        gaps = centre - centre.mean(0)
+        assert gaps.square().sum(-1).mean(0).sqrt().tolist() == pytest.approx([0.7, 0.7])
+    known = personal_quadratic(m=2, chi=0.0, delta_u=0.7).constants
+    assert known.delta_u == pytest.approx(0.7)
+    known = coupled(m=3, p=2, L_u=1.0, L_v=1.0, chi=0.0).constants
+    assert (known.chi, known.L_uv, known.L_u) == (0.0, 0.0, 1.0)
+
+
 def test_noise_of_each_block():
     task = coupled(m=2, p=3, sigma_u=0.4, sigma_v=0.1)
     xi = task.sample([torch.Generator().manual_seed(s) for s in range(20_000)])

@@ -275,6 +275,23 @@ def test_tasks_by_name():
         get("quadratic", hessians="comon")
 
 
+@pytest.mark.parametrize("name", ["quadratic", "clipped", "regression", "two_layer", "coupled", "digits"])
+def test_options_that_are_no_numbers_get_one_clear_line(name):
+    for option, values in {
+        "m": ("x", 1.5, True, None, math.nan),
+        "seed": ("x", 1.5, None),
+    }.items():
+        for value in values:
+            with pytest.raises(InputError, match=f"option {option} = .* must be a whole number"):
+                get(name, **{option: value})
+    numbers = {"digits": "alpha", "coupled": "chi", "two_layer": "heterogeneity"}.get(name, "sigma")
+    for value in ("x", "3", [], True, math.nan):
+        with pytest.raises(InputError, match=f"option {numbers} = .* of the task {name} must be a number"):
+            get(name, **{numbers: value})
+    if name == "quadratic":
+        assert get(name, m=np.int64(4), zeta=None, sigma=1).constants.sigma_l == 1.0
+
+
 def test_python_numbers_are_kept_in_full_precision():
     task = Quadratic(0.8, [[0.1, 0.2], [0.3, 0.4]])
     assert task.constants.L == 0.8

@@ -183,6 +183,8 @@ def test_two_layer_starts_apart_from_its_symmetric_point():
     ("build", "words"),
     [
         (lambda: tasks.sinusoidal(L=0.0), "L = 0"),
+        (lambda: tasks.sinusoidal(d=0), "d = 0"),
+        (lambda: tasks.clipped(d=-1), "d = -1"),
         (lambda: tasks.clipped(B=math.inf), "B = inf"),
         (lambda: tasks.clipped(spread=-1.0), "spread"),
         (lambda: Sinusoidal([[0.0]], a=-1.0), "amplitude"),
