@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from dfltheory.analysis.compare import Verdict, compare
 from dfltheory.analysis.schedule import Step, algorithm_class, scheduled_algorithm
+from dfltheory.analysis.statistics import Method
 from dfltheory.errors import InputError
 from dfltheory.files import replacing, write_json, write_text
 
@@ -60,8 +61,10 @@ class Outcome:
     verdicts: tuple[Verdict, ...]
 
 
-def perform(case: Case, confidence: float = 0.95, progress: bool = False) -> Outcome:
-    """Run the case and hold it against its theorems."""
+def perform(
+    case: Case, confidence: float = 0.95, progress: bool = False, method: Method = "student"
+) -> Outcome:
+    """Run the case and hold it against its theorems; ``method`` is that of ``compare``."""
     from dfltheory.training.loop import train
 
     run = train(
@@ -74,7 +77,7 @@ def perform(case: Case, confidence: float = 0.95, progress: bool = False) -> Out
         x0=case.x0,
         progress=progress,
     )
-    asked: dict[str, Any] = {"confidence": confidence, **case.constants}
+    asked: dict[str, Any] = {"confidence": confidence, "method": method, **case.constants}
     return Outcome(case, run, tuple(compare(run, case.key, variant=v, **asked) for v in case.variants))
 
 
@@ -144,6 +147,7 @@ def validate(
     *,
     confidence: float = 0.95,
     progress: bool = False,
+    method: Method = "student",
     **options: Any,
 ) -> Outcome:
     """Run the theorem's algorithm as its schedule (or ``step="largest"``) says, and hold it against it.
@@ -153,10 +157,16 @@ def validate(
     >>> outcome = validate("dfedadmm.theorem_1", task, W, 500, K=5, seeds=16)       # doctest: +SKIP
     >>> [str(verdict) for verdict in outcome.verdicts]                              # doctest: +SKIP
     """
-    return perform(case_of(key, task, topology, rounds, **options), confidence, progress)
+    return perform(case_of(key, task, topology, rounds, **options), confidence, progress, method)
 
 
-def perform_all(cases: Sequence[Case], *, confidence: float = 0.95, progress: bool = False) -> list[Outcome]:
+def perform_all(
+    cases: Sequence[Case],
+    *,
+    confidence: float = 0.95,
+    progress: bool = False,
+    method: Method = "student",
+) -> list[Outcome]:
     """Every case in turn; ``progress`` shows on stderr which one runs and how long it may take."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
@@ -167,7 +177,7 @@ def perform_all(cases: Sequence[Case], *, confidence: float = 0.95, progress: bo
         shown = bar.add_task("", total=len(cases))
         for case in cases:
             bar.update(shown, description=case.label)
-            outcomes.append(perform(case, confidence))
+            outcomes.append(perform(case, confidence, method=method))
             bar.advance(shown)
     return outcomes
 

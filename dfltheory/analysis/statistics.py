@@ -29,7 +29,7 @@ rarer.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Literal, cast, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -202,21 +202,28 @@ def seeds_needed(found: Interval, bound: float, seeds: int) -> int | None:
     return max(seeds, int(np.ceil(seeds * (half / apart) ** 2)))
 
 
+def checked_method(method: str, seeds: int) -> Method:
+    """The method of that name, where so many seeds suffice for it."""
+    if method not in get_args(Method):
+        raise UnknownNameError("method", method, set(get_args(Method)))
+    if method == "bootstrap" and seeds < ENOUGH:
+        raise InputError(f"the bootstrap needs {ENOUGH} seeds or more, not {seeds}: use student")
+    return cast(Method, method)
+
+
 def _check(samples: NDArray[np.float64], confidence: float, method: Method) -> None:
     if samples.ndim != 2 or 0 in samples.shape:
         raise InputError(f"samples have shape {samples.shape}; they must be (seeds, rounds), neither empty")
     if not 0 < confidence < 1:
         raise InputError(f"confidence = {confidence} must lie strictly between 0 and 1, as in 0.95")
-    if method not in get_args(Method):
-        raise UnknownNameError("method", method, set(get_args(Method)))
-    if method == "bootstrap" and samples.shape[0] < ENOUGH:
-        raise InputError(f"the bootstrap needs {ENOUGH} seeds or more, not {samples.shape[0]}: use student")
+    checked_method(method, samples.shape[0])
 
 
 __all__ = [
     "ENOUGH",
     "Interval",
     "Method",
+    "checked_method",
     "half_widths",
     "half_widths_at_once",
     "mean_interval",

@@ -51,6 +51,9 @@ def validate(
         ),
     ] = None,
     confidence: Annotated[float, typer.Option(help="Of the two-sided interval.")] = 0.95,
+    method: Annotated[
+        str, typer.Option(help="student, or bootstrap (8 seeds or more; where a few seeds rule the mean).")
+    ] = "student",
     out: Annotated[
         Path | None, typer.Option(help="Folder for table, figures and report; none: print only.")
     ] = None,
@@ -79,7 +82,9 @@ def validate(
     if change:
         raise InputError("--set FIELD=VALUE changes an experiment file: give it with --config FILE")
     from dfltheory.analysis.experiment import Study, perform_all, scheduled_cases
+    from dfltheory.analysis.statistics import checked_method
 
+    chosen = checked_method(method, seeds)  # before anything runs
     given: dict[str, Any] = assignments(option)
     cases = scheduled_cases(
         key,
@@ -96,7 +101,7 @@ def validate(
     )
     study = Study(
         title=f"{key} against measured runs",
-        outcomes=perform_all(cases, confidence=confidence, progress=not as_json),
+        outcomes=perform_all(cases, confidence=confidence, progress=not as_json, method=chosen),
         not_tested=["Other horizons, problems and networks than those shown; the limits of the theorem."],
         command="dfltheory validate",
     )

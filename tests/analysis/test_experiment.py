@@ -11,7 +11,7 @@ import pytest
 from matplotlib import pyplot as plt
 
 import dfltheory as dfl
-from dfltheory.analysis.experiment import Case, Study, perform, perform_all, scheduled_cases
+from dfltheory.analysis.experiment import Case, Study, perform, perform_all, scheduled_cases, validate
 from dfltheory.analysis.plots import bound_versus_empirical, panels, running_left_hand_side
 from dfltheory.analysis.report import print_study
 from dfltheory.errors import InputError, UnknownNameError
@@ -136,6 +136,16 @@ def test_the_report_is_self_contained_and_says_what_the_verdicts_say(study, fold
     assert "2 f0_gap/(D T)" in text
     for name in ("config.json", "verdicts.json", "history.parquet"):
         assert name in text
+
+
+def test_the_method_reaches_every_verdict():
+    case = dataclasses.replace(cases()[1], seeds=8)
+    outcomes = perform_all([case], method="bootstrap")
+    assert {v.method for v in outcomes[0].verdicts} == {"bootstrap"}
+    options = {"seeds": 8, "x0": case.x0, "algorithm": case.algorithm, "variants": case.variants}
+    again = validate(KEY, case.task, case.topology, case.rounds, method="bootstrap", **options)
+    assert again.verdicts == outcomes[0].verdicts
+    assert again.verdicts != perform(case).verdicts
 
 
 def test_text_from_outside_is_escaped_in_the_report(study, tmp_path):

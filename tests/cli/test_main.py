@@ -31,6 +31,8 @@ def status_of(capsys, *arguments):
         ["validate", "--task-option", "zeta"],
         ["validate", "--rounds", "-1"],
         ["validate", "--confidence", "95", "--rounds", "2", "--seeds", "2", "--topology", "ring"],
+        ["validate", "--method", "bootstrp"],
+        ["validate", "--method", "bootstrap", "--seeds", "4"],
         ["validate", "dfedsam.theorem_9"],
         ["validate", "--variant", "prnted"],
     ],
@@ -92,8 +94,8 @@ def test_a_violated_bound_is_status_1(capsys, monkeypatch):
 
     perform = experiment.perform
 
-    def tampered(case, confidence):
-        outcome = perform(case, confidence)
+    def tampered(case, confidence, **options):
+        outcome = perform(case, confidence, **options)
         outcome.run.grad_norm_sq += 1e6
         found = tuple(experiment.compare(outcome.run, v.key, variant=v.variant) for v in outcome.verdicts)
         return experiment.Outcome(case, outcome.run, found)
