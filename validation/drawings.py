@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -48,6 +48,45 @@ def linear_in_m() -> Figure:
     return figure
 
 
+RATE = ("dfedsam.corollary_4_6", "corrected")
+RATES: dict[str, tuple[str, dict[str, Any], tuple[float, ...]]] = {
+    "T": ("noise alone", {"sigma_l": 1.0, "K": 2}, (1e8, 1e9, 1e10, 1e11)),
+    "K": ("noise alone", {"T": 10**9, "sigma_l": 1.0}, (1, 2, 4, 8, 16)),
+    "m": ("noise alone", {"T": 10**9, "sigma_l": 1.0, "K": 2}, (2, 4, 8, 16)),
+    "sigma_l": ("noise alone", {"T": 10**9, "K": 2}, (0.5, 1, 2, 4)),
+    "gap": ("heterogeneity alone", {"T": 10**10, "sigma_g": 1.0, "K": 2, "m": 4}, (0.1, 0.05, 0.025, 0.0125)),
+    "rho": ("SAM, real runs", {"T": 400, "sigma_g": 1.0, "m": 4, "gap": 1.0, "seeds": 1}, (1, 2, 4, 8)),
+}
+"""Parameter -> what is alone there, the setting in which it is, and the values."""
+
+
+def rates() -> Figure:
+    """Six exponents of DFedSAM's corrected corollary, measured at its schedule and predicted by its rate."""
+    import matplotlib.pyplot as plt
+
+    from dfltheory.analysis.plots import style
+    from dfltheory.analysis.rate_fit import Setting, rate_fit
+
+    with style():
+        figure, grid = plt.subplots(2, 3, figsize=(7.4, 4.6), layout="constrained")
+        for ax, (parameter, (alone, given, values)) in zip(grid.flat, RATES.items()):
+            fit = rate_fit(RATE[0], Setting(**given), parameter, values, variant=RATE[1])
+            fit.plot(ax, legend=False)
+            e = fit.exponent
+            told = f"{e.estimate:.2f} [{e.low:.2f}, {e.high:.2f}], predicted {fit.predicted:.3g}"
+            ax.set_title(f"{alone}: {fit.standing}\n{told}")
+            ax.set_ylabel(ax.get_ylabel() if ax in grid[:, 0] else "")
+        names = ("measured", "fitted power law", "predicted by the registry")
+        drawn = dict(zip((h.get_label().split(",")[0] for h in _handles(grid[0, 0])), _handles(grid[0, 0])))
+        handles = [drawn[label] for label in ("measured", "fit", "predicted")]
+        figure.legend(handles, names, loc="outside lower center", ncols=3)
+    return figure
+
+
+def _handles(ax: Any) -> list[Any]:
+    return ax.get_legend_handles_labels()[0]
+
+
 def measure_times(to: Path = TIMES) -> None:
     """Record the CPU seconds of a round on rings and tori, with the benchmark's own stop-watch."""
     import platform
@@ -63,6 +102,10 @@ def measure_times(to: Path = TIMES) -> None:
 
 DRAWINGS: dict[str, tuple[Callable[[], Figure], str]] = {
     "quadratic": (quadratic, "the runs of `make validate` in `validation/dfedsam_theorem_4_5.py`"),
+    "rates": (
+        rates,
+        "exact expectations and SAM runs at the schedule, and the registry's `{}` ({})".format(*RATE),
+    ),
     "linear_in_m": (linear_in_m, "recorded times, `docs/figures/linear_in_m.json` (anew: `--measure`)"),
 }
 """Name -> how it is drawn, and from what."""

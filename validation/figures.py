@@ -68,9 +68,9 @@ def save_png(figure: Figure, to: Path) -> None:
 
 
 def execute(to: Path) -> None:
-    """Execute the stored notebook of this name and write it to ``to`` with the pictures that came out.
+    """Execute the stored notebook of this name and write it to ``to`` with what came out.
 
-    Nothing but pictures changes: a notebook that draws what it drew before stays the same, byte for byte.
+    A notebook that draws what it drew before stays the same, byte for byte.
     """
     import nbformat
     from nbclient import NotebookClient
@@ -89,9 +89,11 @@ def execute(to: Path) -> None:
     }
     client = NotebookClient(new, timeout=1800, resources={"metadata": {"path": str(stored.parent)}})
     client.execute(env=kernel)
-    for before, after in zip(old.cells, new.cells, strict=True):
-        if pages.pictures_of(before) != pages.pictures_of(after):
-            before.outputs = after.outputs
+    pairs = list(zip(old.cells, new.cells, strict=True))
+    if any(pages.pictures_of(before) != pages.pictures_of(after) for before, after in pairs):
+        for before, after in pairs:
+            if "outputs" in before:
+                before.outputs = after.outputs
     write_text(to, nbformat.writes(old) + "\n")
 
 

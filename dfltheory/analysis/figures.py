@@ -209,6 +209,7 @@ def rate(
     predicted: float | None = None,
     xlabel: str = "$T$",
     ylabel: str = "measured",
+    legend: bool = True,
 ) -> Axes:
     """Points on logarithmic axes, the fitted power law through them, and the predicted slope beside it.
 
@@ -239,6 +240,7 @@ def rate(
             markersize=4,
             capsize=2,
             elinewidth=0.8,
+            zorder=3,
             label="measured",
         )
         line = np.geomspace(at.min(), at.max(), 50)
@@ -250,9 +252,14 @@ def rate(
         if predicted is not None:
             first = int(np.argmin(at))
             slope = value[first] * (line / at[first]) ** predicted
-            ax.plot(line, slope, color="#D55E00", linestyle="--", label=f"predicted, slope {predicted:.3g}")
+            # wide and pale below the fit, with which it may agree
+            look: dict[str, Any] = {"color": "#F6C667", "linewidth": 4.0, "zorder": 1}
+            ax.plot(line, slope, label=f"predicted, slope {predicted:.3g}", **look)
         ax.set(xscale="log", yscale="log", xlabel=xlabel, ylabel=ylabel)
-        _legend(ax)
+        if at.max() < 100 * at.min():
+            _tell_points(ax, at)
+        if legend:
+            _legend(ax)
     return ax
 
 
@@ -301,6 +308,16 @@ def _every(x: NDArray[Any], k: int) -> list[int]:
     n = len(x)
     wanted = np.geomspace(1, n, 9) * 1.25 ** (k % 4) if n > 20 else np.arange(1, n + 1)
     return sorted({int(i) - 1 for i in wanted if i <= n})
+
+
+def _tell_points(ax: Axes, at: NDArray[np.float64]) -> None:
+    """Name the points themselves where an axis is too short for powers of ten, as many as find room."""
+    from matplotlib.ticker import NullLocator
+
+    places = np.unique(at)
+    places = places[:: -(-len(places) // 6)]
+    ax.set_xticks(places, [f"{p:g}" for p in places])
+    ax.xaxis.set_minor_locator(NullLocator())
 
 
 def _legend(ax: Axes) -> None:

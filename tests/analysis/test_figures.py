@@ -124,6 +124,39 @@ def test_a_rate_shows_its_points_fit_and_prediction():
     assert line(ax, "fit").get_label() == "fit, slope -0.50 [-0.60, -0.40]"
     predicted = line(ax, "predicted").get_ydata()
     assert predicted[-1] / predicted[0] == pytest.approx(0.01)
+    assert predicted[0] == pytest.approx(3 * 10**-0.5)
+    # where they agree both are seen: the prediction is the wider, paler and lower of the two
+    below, above = line(ax, "predicted"), line(ax, "fit")
+    assert below.get_linewidth() > 2 * above.get_linewidth()
+    assert below.get_zorder() < above.get_zorder()
+    assert [t.get_text() for t in ax.get_legend().get_texts()][1].startswith("predicted")
+
+
+def test_a_short_axis_names_its_points_and_a_long_one_its_powers_of_ten():
+    x = 2.0 ** np.arange(1, 5)
+    ax = figures.rate(x, 1 / x, legend=False)
+    assert [t.get_text() for t in ax.get_xticklabels()] == ["2", "4", "8", "16"]
+    assert list(ax.get_xticks()) == [2, 4, 8, 16]
+    assert list(ax.get_xticks(minor=True)) == []
+    assert ax.get_legend() is None
+    many = np.arange(10.0, 24.0)
+    assert list(figures.rate(many, many).get_xticks()) == [10, 13, 16, 19, 22]
+    long = 10.0 ** np.arange(4)
+    assert "{10^" in figures.rate(long, long).get_xticklabels()[1].get_text()
+
+
+def test_a_rate_fit_draws_itself_with_the_papers_letters():
+    from dfltheory.analysis.rate_fit import Setting, rate_fit
+
+    noise = Setting(T=10**9, sigma_l=1.0)
+    fit = rate_fit("dfedsam.corollary_4_6", noise, "m", [2, 4, 8], variant="corrected")
+    ax = fit.plot()
+    assert ax.get_xlabel() == "$m$"
+    assert "fit, slope -1.00 [-1.00, -1.00]" in ax.get_legend_handles_labels()[1]
+    assert "predicted, slope -1" in ax.get_legend_handles_labels()[1]
+    np.testing.assert_allclose(ax.containers[0].lines[0].get_ydata(), fit.measured)
+    assert dataclasses.replace(fit, parameter="gap").plot(legend=False).get_xlabel() == r"$1 - \lambda$"
+    assert dataclasses.replace(fit, parameter="rho").plot().get_xlabel() == r"$\rho_0$"
 
 
 def test_what_cannot_be_drawn_is_said(runs):

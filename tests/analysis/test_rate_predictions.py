@@ -33,6 +33,7 @@ TYPICAL = {
 TYPICAL |= {"sigma_g": 1.0, "beta": 1.0, "B": 1.0, "S2": 1.0, "x0_sq": 1.0, "x0_spread": 1.0, "f0_gap": 1.0}
 TYPICAL |= {"delta": 0.5, "C": 1.0, "q": 0.5, "K_u": 4, "K_v": 4, "L_u": 1.0, "L_v": 1.0, "L_uv": 1.0}
 TYPICAL |= {"L_vu": 1.0, "chi": 1.0, "sigma_u": 1.0, "sigma_v": 1.0, "delta_u": 1.0, "theta": 0.5, "mu": 1.0}
+TYPICAL = {n: 0.5 if q.high == 1 else 1.0 for n, q in bounds.GLOSSARY.items()} | TYPICAL
 SOURCES = ("f0_gap", "sigma_l", "sigma_g", "beta", "B", "S2", "rho0", "sigma_u", "sigma_v", "delta_u")
 
 

@@ -52,12 +52,14 @@ class RateFit:
         origin = "" if self.prediction is None else f" (from {' + '.join(self.prediction.monomials)})"
         return f"{text}, predicted {self.predicted:.3f}{origin}: {self.standing}"
 
-    def plot(self, ax: Any = None) -> Any:
+    def plot(self, ax: Any = None, *, legend: bool = True) -> Any:
         """Points, fit and predicted slope on logarithmic axes."""
         from dfltheory.analysis.figures import rate
+        from dfltheory.bounds.symbols import GLOSSARY
 
         e = self.exponent
-        name = r"$1-\lambda$" if self.parameter == "gap" else f"${self.parameter}$"
+        letter = GLOSSARY[{"gap": "lam", "rho": "rho0"}.get(self.parameter, self.parameter)].latex
+        name = f"$1 - {letter}$" if self.parameter == "gap" else f"${letter}$"
         return rate(
             self.x,
             self.measured,
@@ -67,6 +69,7 @@ class RateFit:
             predicted=self.predicted,
             xlabel=name,
             ylabel="measured left-hand side",
+            legend=legend,
         )
 
 
