@@ -195,7 +195,8 @@ class Run:
         state, self.state = self.state, None
         losses = None
         if self._network is not None and self._network.needs_losses:
-            losses = self.task.loss(algorithm.models(self._team.whole(state)))
+            # a run that has diverged goes on to its next measurement, which says so
+            losses = self.task.loss(algorithm.models(self._team.whole(state))).nan_to_num()
         state = self._work(state, self._team.oracle(grad))
         state = replace(state, x=None)  # the old models' memory holds the next ones
         mix = self._network.at(t, losses) if self._network is not None else self._server.at(grad.active)

@@ -10,6 +10,7 @@ import pytest
 import dfltheory.algorithms as alg
 from dfltheory.constants import ProblemConstants
 from dfltheory.errors import DFLTheoryError, DivergenceError
+from dfltheory.graphs import LossDriven
 from dfltheory.tasks import quadratic
 from dfltheory.training import History, train
 from tests.algorithms.problems import Matrices, Rows, permuted_average, ring_matrix
@@ -228,3 +229,12 @@ def test_long_work_shows_a_bar(capsys):
     train(DFEDSAM, problem(), ring_matrix(6), rounds=3, progress=True)
     train(DFEDSAM, Rows(m=6), ring_matrix(6), rounds=3, progress=False)
     assert capsys.readouterr().out == ""
+
+
+@pytest.mark.parametrize("every", [1, 4])
+def test_a_run_that_diverges_between_measurements_is_told_where_neighbours_are_chosen_by_losses(every):
+    task = quadratic(m=6, d=3, L=1.0, mu=1.0, zeta=1.0, sigma=0.0, seed=0)
+    method = alg.DFedSGPSM(eta=1e150, K=2, alpha=0.0, rho=0.0)
+    run = train(method, task, LossDriven(6, 2), rounds=8, evaluate_every=every)
+    assert run.diverged_at == every
+    assert np.isfinite(run.loss[0, 0])
