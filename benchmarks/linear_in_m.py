@@ -1,7 +1,8 @@
 """Time of a round against the number of clients on sparse graphs: ``python benchmarks/linear_in_m.py``.
 
-One thread, CPU time, d = 100, median of a few rounds of DFedAvg with two noisy local steps; writes a picture
-and prints the exponent of a power law fitted to m >= 1000.
+One thread, CPU time, d = 100, median of a few rounds of DFedAvg with two noisy local steps; prints the times
+and the exponent of a power law fitted to m >= 1000. The picture docs/figures/linear_in_m.png is measured and drawn
+anew by ``python -m validation.figures --only linear_in_m --measure``.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ import torch
 from dfltheory import algorithms, graphs, tasks
 from dfltheory.training.loop import Run
 from dfltheory.training.ranks import OneProcess
+
+TOPOLOGIES = ("ring", "torus")
 
 
 def seconds(m: int, topology: str, d: int = 100, repeat: int = 9) -> float:
@@ -42,33 +45,18 @@ def seconds(m: int, topology: str, d: int = 100, repeat: int = 9) -> float:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--out", default="results/linear_in_m.png")
-    out = parser.parse_args().out
+    argparse.ArgumentParser(description=__doc__).parse_args()
     torch.set_num_threads(1)
     sizes = np.unique(np.geomspace(100, 30_000, 9).astype(int))
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from pathlib import Path
-
-    import matplotlib.pyplot as plt
-
-    figure, ax = plt.subplots(figsize=(5, 3.4), layout="constrained")
-    for topology, marker in (("ring", "o"), ("torus", "s")):
-        taken = np.array([seconds(int(m), topology) for m in sizes])
-        large = sizes >= 1000
-        exponent = np.polyfit(np.log(sizes[large]), np.log(taken[large]), 1)[0]
-        print(
-            f"{topology}: time ~ m^{exponent:.2f} for m >= 1000; {1e3 * taken[-1]:.1f} ms at m = {sizes[-1]}"
-        )
-        ax.loglog(sizes, 1e3 * taken, marker=marker, label=f"{topology}: $m^{{{exponent:.2f}}}$")
-    ax.loglog(sizes, 1e3 * taken[-1] * sizes / sizes[-1], "k:", label="$m^1$")
-    ax.set(xlabel="clients $m$", ylabel="ms a round (one thread)")
-    ax.legend()
-    Path(out).parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(out, dpi=150)
-    print(f"written to {out}")
+    large = sizes >= 1000
+    print("m".rjust(6), *(name.rjust(12) for name in TOPOLOGIES))
+    taken = np.empty((len(sizes), len(TOPOLOGIES)))
+    for row, m in zip(taken, sizes):
+        row[:] = [seconds(int(m), topology) for topology in TOPOLOGIES]
+        print(f"{m:6d}", *(f"{1e3 * t:9.2f} ms" for t in row))
+    for topology, times in zip(TOPOLOGIES, taken.T):
+        exponent = np.polyfit(np.log(sizes[large]), np.log(times[large]), 1)[0]
+        print(f"{topology}: time of a round ~ m^{exponent:.2f} for m >= 1000")
 
 
 if __name__ == "__main__":

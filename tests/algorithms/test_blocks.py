@@ -5,7 +5,8 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dfltheory.algorithms.blocks import blocks, exchange, is_empty
+from dfltheory.algorithms import blocks as module
+from dfltheory.algorithms.blocks import blocks, exchange, is_empty, parts
 
 D = 6
 SHARED = {
@@ -58,3 +59,41 @@ def test_any_slice(start, stop, step):
     everything = torch.arange(D)
     assert everything[u].tolist() == list(range(D))[start:stop:step]
     assert sorted(everything[u].tolist() + everything[v].tolist()) == list(range(D))
+
+
+@pytest.mark.parametrize(
+    ("n", "widths"),
+    [
+        (1, [1]),
+        (4096, [4096]),
+        (4097, [4096, 1]),
+        (16 * 4096, [4096] * 16),
+        (16 * 4096 + 1, [4097] * 15 + [16 * 4096 + 1 - 15 * 4097]),
+        (160_000, [10_000] * 16),
+    ],
+)
+@pytest.mark.parametrize("begin", [0, 7])
+def test_long_blocks_are_cut_into_sixteen_and_short_ones_not_below_4096(n, widths, begin):
+    """The cut is a function of the length alone, and every coordinate is in one part."""
+    for index in (slice(begin, begin + n), torch.arange(begin, begin + n)):
+        cut = parts(index)
+        everything = torch.arange(begin + n + 3)
+        assert [len(everything[part]) for part in cut] == widths
+        assert torch.cat([everything[part] for part in cut]).tolist() == list(range(begin, begin + n))
+
+
+def test_what_is_exchanged_in_parts_is_exchanged(monkeypatch):
+    monkeypatch.setattr(module, "_SHORT", 1)
+    z = torch.randn(1, 3, 50, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    sent = []
+
+    def mix(values, times=1):
+        sent.append(values.shape[-1])
+        return values + 10.0
+
+    for shared in (slice(0, 40), torch.arange(40)):
+        sent.clear()
+        mixed = exchange(z, shared, mix)
+        torch.testing.assert_close(mixed[..., :40], z[..., :40] + 10)
+        assert torch.equal(mixed[..., 40:], z[..., 40:])
+        assert sent == [3] * 13 + [1]
