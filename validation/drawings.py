@@ -87,6 +87,69 @@ def _handles(ax: Any) -> list[Any]:
     return ax.get_legend_handles_labels()[0]
 
 
+def speed_up() -> Figure:
+    """Two regimes over the horizon, and the speed-up that waits for the second of them."""
+    import matplotlib.pyplot as plt
+
+    from dfltheory.analysis.plots import style
+
+    with style():
+        figure, (left, right) = plt.subplots(1, 2, figsize=(7.4, 3.0), layout="constrained")
+        _regimes(left)
+        _gains(right)
+    return figure
+
+
+def _waiting(m: int, T: float = 1e6, alone: bool = False) -> Any:
+    """Noise, which clients average out, and heterogeneity over a poor network, which they do not."""
+    from dfltheory.analysis.rate_fit import Setting
+
+    clients: dict[str, Any] = {"m": 1} if alone else {"m": m, "sigma_g": 3.0}
+    return Setting(T=int(T), sigma_l=1.0, gap=0.05, **clients)
+
+
+def _regimes(ax: Any) -> None:
+    """Measured over T with the two power laws that fit best, below the bound with those that rule it."""
+    from dfltheory import bounds
+    from dfltheory.analysis.rate_fit import fit_regimes, predicted_regimes
+
+    theorem, T = bounds.get(*RATE), np.geomspace(1e5, 1e13, 17)
+    points = [_waiting(8, horizon).measure(theorem) for horizon in T]
+    y = [point.estimate for point in points]
+    bound = [theorem.evaluate(where="ignore", **{n: p.values[n] for n in theorem.needs}) for p in points]
+    ax.plot(T, bound, color="#D55E00", linestyle="--", label="bound")
+    for piece in predicted_regimes(theorem, "T", points[0].values, T[0], T[-1])[:-1]:
+        ax.axvline(piece.end, color="#D55E00", linestyle=":", linewidth=1.0, label="where its terms meet")
+    found = fit_regimes(T, y)
+    for law, look in ((found.before, "-"), (found.after, "-.")):
+        ax.plot(T, law.at(T), color="#0072B2", linestyle=look, label=f"slope {law.estimate:.2f}")
+    ax.plot(T, y, "o", color="black", markersize=3.5, label="measured")
+    ax.set(xscale="log", yscale="log", xlabel="horizon $T$", ylabel="mean of $\\mathrm{E}\\|\\nabla f\\|^2$")
+    ax.set_title("two regimes (m = 8)")
+    ax.legend(loc="lower left")
+
+
+def _gains(ax: Any) -> None:
+    """How many times better m clients are than one, over T."""
+    from dfltheory import bounds
+    from dfltheory.analysis.figures import looks
+    from dfltheory.analysis.rate_fit import predicted_transient
+
+    theorem, T = bounds.get(*RATE), np.geomspace(1e4, 1e13, 28)
+    one = np.array([_waiting(1, horizon, alone=True).measure(theorem).estimate for horizon in T])
+    for m, look in zip((2, 4, 8, 16), looks()):
+        many = np.array([_waiting(m, horizon).measure(theorem).estimate for horizon in T])
+        ax.plot(T, one / many, markevery=3, label=f"m = {m}", **look)
+        ax.axhline(m, color="0.7", linewidth=0.8, zorder=0)
+    grown = predicted_transient(theorem, _waiting(8).measure(theorem).values)
+    ax.set(xscale="log", yscale="log", xlabel="horizon $T$", ylabel="times better than one client")
+    ax.set_yticks([1, 2, 4, 8, 16], ["1", "2", "4", "8", "16"])
+    ax.minorticks_off()
+    ax.set_ylim(0.7, 20)
+    ax.set_title(f"linear speed-up, after $T$ of order $m^{{{grown['m']}}}$")
+    ax.legend(loc="lower right")
+
+
 def measure_times(to: Path = TIMES) -> None:
     """Record the CPU seconds of a round on rings and tori, with the benchmark's own stop-watch."""
     import platform
@@ -106,6 +169,7 @@ DRAWINGS: dict[str, tuple[Callable[[], Figure], str]] = {
         rates,
         "exact expectations and SAM runs at the schedule, and the registry's `{}` ({})".format(*RATE),
     ),
+    "speed_up": (speed_up, "exact expectations at the schedule of `{}` ({})".format(*RATE)),
     "linear_in_m": (linear_in_m, "recorded times, `docs/figures/linear_in_m.json` (anew: `--measure`)"),
 }
 """Name -> how it is drawn, and from what."""
