@@ -202,6 +202,14 @@ FIGURE_2 = Item(
     orders=TABLE_2.orders,
 )
 
+_VARIED = {
+    "local epochs": tuple(Line(f"K = {e} epochs", {"epochs": {"K": e}}) for e in (1, 2, 5, 10)),
+    "penalty": tuple(Line(f"lambda = {lam:g}", {"letters": {"lam": lam}}) for lam in (0.05, 0.1, 0.2, 0.5)),
+    "clients": tuple(Line(f"m = {m}", {"clients": m}) for m in (50, 100, 150)),
+    "SAM radius": tuple(
+        Line(f"rho = {r:g}", {"letters": {"rho": r}}) for r in (0.01, 0.05, 0.1, 0.2, 0.25, 0.3)
+    ),
+}
 FIGURE_3 = Item(
     key="dfedadmm.figure_3",
     title="DFedADMM-SAM with other local epochs, penalties, numbers of clients and SAM radii",
@@ -215,12 +223,8 @@ FIGURE_3 = Item(
         "partition": "dirichlet 0.3",
         "rounds": 300,
     },
-    rows=(
-        *(Line(f"K = {e} epochs", {"epochs": {"K": e}}) for e in (1, 2, 5, 10)),
-        *(Line(f"lambda = {lam:g}", {"letters": {"lam": lam}}) for lam in (0.05, 0.1, 0.2, 0.5)),
-        *(Line(f"m = {m}", {"clients": m}) for m in (50, 100, 150)),
-        *(Line(f"rho = {r:g}", {"letters": {"rho": r}}) for r in (0.01, 0.05, 0.1, 0.2, 0.25, 0.3)),
-    ),
+    rows=tuple(line for lines in _VARIED.values() for line in lines),
+    panels={title: [line.label for line in lines] for title, lines in _VARIED.items()},
     columns=(Line("DFedADMM-SAM", {}),),
     orders=(
         best(("K = 10 epochs",), ("K = 1 epochs",), ("DFedADMM-SAM",), "K = 10 converges faster than K = 1"),

@@ -264,6 +264,11 @@ _ABLATION = {
     "rounds": 500,
 }
 _RADII = (0.01, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0)
+_VARIED = {
+    "local epochs": tuple(Line(f"{e} local epochs", {"epochs": {"K": e}}) for e in (1, 2, 5, 10)),
+    "clients": tuple(Line(f"m = {m}", {"clients": m}) for m in (50, 100, 150)),
+    "SAM radius": tuple(Line(f"rho = {rho:g}", {"letters": {"rho": rho}}) for rho in _RADII),
+}
 FIGURE_6 = Item(
     key="dfedsam.figure_6",
     title="DFedSAM with other numbers of local epochs, clients, and other SAM radii",
@@ -271,11 +276,8 @@ FIGURE_6 = Item(
     setting=f"{COMMON}; CIFAR-10, the exponential topology; 500 rounds; one thing is varied at a time.",
     unsaid=UNSAID + " The values of local epochs are not printed; 1, 2, 5 and 10 are taken.",
     base=_ABLATION,
-    rows=(
-        *(Line(f"{e} local epochs", {"epochs": {"K": e}}) for e in (1, 2, 5, 10)),
-        *(Line(f"m = {m}", {"clients": m}) for m in (50, 100, 150)),
-        *(Line(f"rho = {rho:g}", {"letters": {"rho": rho}}) for rho in _RADII),
-    ),
+    rows=tuple(line for lines in _VARIED.values() for line in lines),
+    panels={title: [line.label for line in lines] for title, lines in _VARIED.items()},
     columns=(Line("DFedSAM", {}),),
     orders=(
         best(("10 local epochs",), ("1 local epochs",), ("DFedSAM",), "more local epochs converge faster"),

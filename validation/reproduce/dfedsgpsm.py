@@ -107,6 +107,11 @@ FIGURE_1 = Item(
     form="curves",
 )
 
+_VARIED = {
+    "momentum": tuple(Line(f"alpha = {a:g}", {"letters": {"alpha": a}}) for a in (0.1, 0.3, 0.5, 0.7, 0.9)),
+    "participation": tuple(Line(f"participation {n / 100:g}", {"neighbours": n}) for n in (10, 20, 30, 50)),
+    "SAM radius": tuple(Line(f"rho = {r:g}", {"letters": {"rho": r}}) for r in (0.1, 0.15, 0.2, 0.25, 0.3)),
+}
 FIGURE_2 = Item(
     key="dfedsgpsm.figure_2",
     title="DFedSGPSM with other momentum, participation and SAM radius",
@@ -118,11 +123,8 @@ FIGURE_2 = Item(
         "dataset": "cifar10",
         "partition": "dirichlet 0.3",
     },
-    rows=(
-        *(Line(f"alpha = {a:g}", {"letters": {"alpha": a}}) for a in (0.1, 0.3, 0.5, 0.7, 0.9)),
-        *(Line(f"participation {n / 100:g}", {"neighbours": n}) for n in (10, 20, 30, 50)),
-        *(Line(f"rho = {r:g}", {"letters": {"rho": r}}) for r in (0.1, 0.15, 0.2, 0.25, 0.3)),
-    ),
+    rows=tuple(line for lines in _VARIED.values() for line in lines),
+    panels={title: [line.label for line in lines] for title, lines in _VARIED.items()},
     columns=(Line("DFedSGPSM", {}),),
     orders=(
         best(("alpha = 0.7",), ("alpha = 0.1", "alpha = 0.9"), ("DFedSGPSM",), "alpha = 0.7 is the best"),

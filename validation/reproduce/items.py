@@ -76,7 +76,8 @@ class Item:
     ``key``: ``<paper>.table_<n>`` or ``<paper>.figure_<n>``; ``setting``: the paper's, in words; ``base``:
     what all entries have in common; ``printed``: row -> its printed numbers, in the order of the columns
     (empty where the paper only draws); ``form``: how it is drawn; ``unsaid``: what the paper leaves open, and
-    what is taken for it; ``axis``: what curves are drawn over, so many a round (``per_round`` of a row; 1).
+    what is taken for it; ``axis``: what curves are drawn over, so many a round (``per_round`` of a row; 1);
+    ``panels``: rows that share one, where curves have a single column.
     """
 
     key: str
@@ -93,6 +94,7 @@ class Item:
     unsaid: str = ""
     axis: str = "round"
     per_round: Mapping[str, int] = field(default_factory=dict)
+    panels: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for row, numbers in self.printed.items():

@@ -48,8 +48,8 @@ def bars(outcome: Outcome, results: Results) -> Figure:
     width = min(12.0, max(3.2, 0.16 * len(item.rows) * len(item.columns) + 1.5)) * len(panels)
     figure = Figure(figsize=(min(width, 14), 3.2), layout="constrained")
     for ax, (title, table) in zip(figure.subplots(1, len(panels), squeeze=False)[0], panels):
-        _bars(ax, item, table, turned)
-        ax.set_title(title)
+        cut = _bars(ax, item, table, turned)
+        ax.set_title(f"{title} (the axis does not begin at 0)" if cut else title)
         ax.set_xticks(
             range(len(places)),
             places,
@@ -57,14 +57,15 @@ def bars(outcome: Outcome, results: Results) -> Figure:
             ha="center" if _short(places) else "right",
         )
     first = figure.axes[0]
-    unit = item.measure.unit
-    first.set_ylabel("%" if unit == "%" else item.measure.name)
-    if not turned:
-        figure.legend(*first.get_legend_handles_labels(), loc="outside lower center", ncols=5)
+    measure = item.measures(item.column_labels[0])
+    first.set_ylabel(measure.unit or measure.name)
+    if len(item.columns if turned else item.rows) > 1:
+        figure.legend(*first.get_legend_handles_labels(), loc="outside lower center", ncols=6)
     return figure
 
 
-def _bars(ax: Axes, item: Item, table: Mapping[Entry, Any], turned: bool) -> None:
+def _bars(ax: Axes, item: Item, table: Mapping[Entry, Any], turned: bool) -> bool:
+    """Draw them; is the axis cut?"""
     lines, places = (item.column_labels, item.row_labels) if turned else (item.row_labels, item.column_labels)
     width = 0.84 / len(lines)
     shades = [str(round(s, 2)) for s in np.linspace(0.25, 0.9, len(lines))]
@@ -95,32 +96,40 @@ def _bars(ax: Axes, item: Item, table: Mapping[Entry, Any], turned: bool) -> Non
     if math.isfinite(low) and low > 0.5 * top:  # differences of a few percent are what is compared
         room = 0.25 * (top - low) + 0.01 * top
         ax.set_ylim(low - room, top + room / 4)
+        return True
+    return False
 
 
 def curves(outcome: Outcome, results: Results) -> Figure:
     """A panel for each column: the measure over the rounds, a line for each row, mean over seeds."""
     from matplotlib.figure import Figure
 
-    item, measure = outcome.item, "accuracy"
-    if item.measure is PERSONAL:
-        measure = "client_accuracy"
-    columns = item.column_labels
-    across = min(3, len(columns))
-    down = -(-len(columns) // across)
+    item = outcome.item
+    measure = "client_accuracy" if item.measure is PERSONAL else "accuracy"
+    panels = {column: [(row, column) for row in item.row_labels] for column in item.column_labels}
+    if item.panels:
+        (column,) = item.column_labels
+        panels = {title: [(row, column) for row in rows] for title, rows in item.panels.items()}
+    across = min(3, len(panels))
+    down = -(-len(panels) // across)
     figure = Figure(figsize=(3.1 * across + 0.4, 2.5 * down + 0.7), layout="constrained")
     axes = figure.subplots(down, across, squeeze=False, sharey=True).ravel()
-    for ax, column in zip(axes, columns):
-        for row, look in zip(item.row_labels, looks()):
-            runs = [results[(row, column), seed] for seed in outcome.seeds]
+    for ax, (title, entries) in zip(axes, panels.items()):
+        for entry, look in zip(entries, looks()):
+            row, runs = entry[0], [results[entry, seed] for seed in outcome.seeds]
             if any(run.diverged is not None for run in runs):
                 continue
             over = np.array(runs[0].rounds) * item.per_round.get(row, 1)
             values = np.array([[float(v) for v in run.measures[measure]] for run in runs])
             ax.plot(over, values.mean(axis=0), label=row, **look)
-        ax.set(title=column, xlabel=item.axis)
-    for ax in axes[len(columns) :]:
+        ax.set(title=title, xlabel=item.axis)
+        if item.panels:
+            ax.legend(loc="lower right")
+    for ax in axes[len(panels) :]:
         ax.set_visible(False)
     axes[0].set_ylabel("test accuracy (%)")
+    if item.panels:
+        return figure
     handles = {label: handle for ax in axes for handle, label in zip(*ax.get_legend_handles_labels())}
     figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=5)
     return figure
