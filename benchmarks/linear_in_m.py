@@ -1,8 +1,8 @@
 """Time of a round against the number of clients on sparse graphs: ``python benchmarks/linear_in_m.py``.
 
 One thread, CPU time, d = 100, median of a few rounds of DFedAvg with two noisy local steps; prints the times
-and the exponent of a power law fitted to m >= 1000. The picture docs/figures/linear_in_m.png is measured and drawn
-anew by ``python -m validation.figures --only linear_in_m --measure``.
+and the exponent of a power law fitted to m >= 1000. ``python -m validation.figures --only linear_in_m
+--measure`` measures and draws the picture docs/figures/linear_in_m.png anew.
 """
 
 from __future__ import annotations

@@ -190,6 +190,45 @@ def test_keeps_its_precision(name, dtype):
     )
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+@pytest.mark.parametrize("name", NAMES)
+def test_trains_in_other_precisions(name, dtype):
+    algorithm = make(name)
+    topology = ring_matrix(5) if algorithm.needs_topology else None
+    run, fine = (
+        train(algorithm, problem(dtype=kind), topology, rounds=3, seeds=2) for kind in (dtype, torch.float64)
+    )
+    assert run.x.dtype == np.float32  # numpy has no bfloat16
+    assert run.diverged_at is None
+    tolerance = 1e-4 if dtype == torch.float32 else 0.1
+    if name != "dispfl":  # its first masks are drawn in the run's precision
+        np.testing.assert_allclose(run.loss, fine.loss, rtol=0, atol=tolerance)
+
+
+class Elsewhere(Rows):
+    """The same problem on a device whose tensors refuse to meet those of a processor."""
+
+    def __init__(self):
+        super().__init__(d=D, shared=slice(0, 4), parts=((0, 3), (3, D)), batch=None)
+        self.device = torch.device("meta")
+        self.rows = self.rows.to(self.device)
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name != "dispfl"])  # which counts its weights
+def test_stays_on_the_device_of_its_models(name):
+    """A tensor made on another device would meet the models, and torch would refuse."""
+    task, algorithm = Elsewhere(), make(name)
+    grad = RoundOracle(task, range(2), 3, 0, 5)
+    state = algorithm.init(torch.zeros(2, task.m, D, dtype=torch.float64, device="meta"), grad)
+    W = torch.zeros(task.m, task.m, device="meta")
+    for t in range(2):
+        grad = RoundOracle(task, range(2), 3, t, 5)
+        state = algorithm.communicate(algorithm.local_update(state, grad), dense_mix(W))
+    state = algorithm.finish(state, grad)
+    for tensor in (*tensors(state).values(), algorithm.models(state), algorithm.mean(state)):
+        assert tensor.device.type == "meta"
+
+
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device here")
 @pytest.mark.parametrize("name", NAMES)
 def test_runs_on_a_gpu(name):

@@ -1,4 +1,4 @@
-"""DisPFL's masks at their edges: thin layers, full masks, the end of the run, places that nobody else keeps."""
+"""DisPFL's masks at their edges: thin layers, full masks, the end of the run, places that nobody has."""
 
 import math
 
