@@ -79,7 +79,8 @@ class Quantity:
             good &= array == np.floor(array)
         if not good.all():
             bad = array[~good].flat[0] if array.ndim else array
-            raise InputError(f"{self.name} = {float(bad):g} ({self.meaning}) must be {self.range}")
+            finite = "" if np.isfinite(bad) else "finite and "
+            raise InputError(f"{self.name} = {float(bad):g} ({self.meaning}) must be {finite}{self.range}")
         return array
 
 

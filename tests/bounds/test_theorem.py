@@ -188,3 +188,11 @@ def test_step_sizes_are_the_schedule_at_these_numbers():
     assert steps == pytest.approx({"eta": 1 / (2.0 * 2 * 10), "rho": 0.3}, rel=1e-15)
     with pytest.raises(InputError, match=r"the schedule of .* \(printed\) needs rho0 for rho: give it"):
         theorem.step_sizes(L=2.0, K=4, T=100)
+
+
+def test_an_infinite_constant_is_refused_for_being_infinite():
+    quantity = bounds.GLOSSARY["sigma_g"]
+    with pytest.raises(InputError, match=r"sigma_g = inf .* must be finite and >= 0"):
+        quantity.check([1.0, np.inf])
+    with pytest.raises(InputError, match=r"sigma_g = -1 .*\) must be >= 0"):
+        quantity.check(-1.0)

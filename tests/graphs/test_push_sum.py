@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from dfltheory import graphs
 from dfltheory.errors import GraphError, InputError
+from dfltheory.graphs.connectivity import window
 from dfltheory.testing import column_stochastic_matrices, push_sum_sequences
 
 
@@ -321,6 +322,10 @@ def test_windows_by_hand(rounds, for_ever, once):
     assert graphs.check_push_sum(rounds).details["window"] == for_ever
     sampled = graphs.check_push_sum(lambda t: rounds[t], rounds=len(rounds))
     assert sampled.details["window"] == once
+    found, start = window([np.asarray(W) for W in rounds], periodic=True)
+    assert found == for_ever
+    short = [rounds[(start + k) % len(rounds)] for k in range((found or len(rounds) + 1) - 1)]
+    assert all(W is I for W in short)  # there a window that is one round shorter fails
 
 
 def test_laws_can_be_chosen_and_several_can_break():

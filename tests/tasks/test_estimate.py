@@ -224,6 +224,9 @@ def test_sample_wise_smoothness_is_the_roughest_minibatch_that_was_drawn():
     assert many["L"].value == pytest.approx(
         float(torch.linalg.matrix_norm(task.inputs, 2).square().max() / 4), rel=1e-9
     )
+    few = [estimate.along(task, x, draws=2, seed=s) for s in range(8)]  # some draw flat examples only
+    assert min(e["L_sample"].value for e in few) == pytest.approx(many["L"].value)
+    assert max(e["L_sample"].value for e in few) > 1.1 * many["L"].value
     assert "L_sample" not in estimate.along(task, x, minibatches=0, draws=2)
     plain = estimate.along(tasks.quadratic(m=2, d=3), x, draws=2)
     assert plain["L_sample"].value == pytest.approx(plain["L"].value, rel=1e-12)
