@@ -132,7 +132,8 @@ class Regression(FiniteSum):
 
     def _client_bounds(self) -> Tensor:
         """sup ||grad f_i|| of the loss without the penalty, at most (m,)."""
-        return self.curve.steepest * self.inputs.norm(dim=-1).mean(-1)
+        size = self.inputs.norm(dim=-1).mean(-1)
+        return torch.where(size > 0, self.curve.steepest * size, 0.0)  # a client without features has none
 
     def _sampling_noise(self) -> tuple[float, Standing]:
         """E||grad of a minibatch - grad f_i||^2 = Var(one example) / batch <= E||phi' a||^2 / batch."""

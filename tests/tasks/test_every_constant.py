@@ -14,8 +14,10 @@ from dataclasses import fields
 
 import pytest
 
+import dfltheory as dfl
 from dfltheory import tasks
 from dfltheory.constants import ProblemConstants
+from dfltheory.errors import InputError
 from dfltheory.tasks import registry
 from dfltheory.tasks.task import Task
 from tests.tasks.attack import ATTACKS, FAR
@@ -107,3 +109,35 @@ def test_every_regime_is_among_the_problems():
     assert {name for name, standing in seen if standing == "exact"} == set(NAMES)
     infinite = {n for p, n in CLAIMS if math.isinf(getattr(known[p], n))}
     assert infinite == {"sigma_l", "sigma_g", "beta", "B", "delta_u"}
+
+
+@pytest.mark.parametrize(
+    ("problem", "key", "algorithm", "missing"),
+    [
+        ("quadratic, random", "dfedsam.theorem_4_5", dfl.algorithms.DFedSAM(eta=0.01, K=2), "sigma_g"),
+        ("quadratic, random", "dfedadmm.theorem_1", dfl.algorithms.DFedADMM(eta=0.001, K=2, lam=0.1), "B"),
+        ("quadratic", "dfedsgpsm.theorem_1", dfl.algorithms.DFedSGPSM(eta=0.01, K=2), "B"),
+        ("square minibatches", "dfedsam.theorem_4_5", dfl.algorithms.DFedSAM(eta=0.01, K=2), "sigma_l"),
+        (
+            "personal_quadratic",
+            "dfedmdc.theorem_1",
+            dfl.algorithms.DFedMDC(eta_u=0.01, eta_v=0.01, K_u=1, K_v=1),
+            "delta_u",
+        ),
+    ],
+)
+def test_a_theorem_that_needs_an_infinite_constant_does_not_apply(problem, key, algorithm, missing):
+    task = PROBLEMS[problem]()
+    assert getattr(task.constants, missing) == math.inf
+    run = dfl.train(algorithm, task, dfl.graphs.metropolis(dfl.graphs.complete(task.m)), rounds=3, seeds=2)
+    verdict = dfl.compare(run, key, variant="corrected")
+    assert verdict.kind == "not applicable"
+    assert missing in str(verdict)
+    theorem = dfl.bounds.get(key, variant="corrected")
+    values = (
+        dict.fromkeys(theorem.needs, 0.5)
+        | {"m": 4, "K": 2, "K_u": 2, "K_v": 2, "T": 9, "Q": 1}
+        | {missing: math.inf}
+    )
+    with pytest.raises(InputError, match=f"{missing} = inf .* must be finite"):
+        theorem.evaluate(where="ignore", **{n: v for n, v in values.items() if n in theorem.needs})

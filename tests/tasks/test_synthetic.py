@@ -154,6 +154,17 @@ def test_square_loss_tells_finite_from_infinite():
     assert Regression(a[:, :1], y[:, :1], curves.Welsch(), batch=1).constants.sigma_l == 0.0
 
 
+def test_a_client_without_features_has_no_gradient():
+    a, y = torch.randn(2, 3, 2, dtype=torch.float64), torch.randn(2, 3, dtype=torch.float64)
+    a[1] = 0
+    assert math.isinf(Regression(a, y, curves.Square()).constants.B)
+    assert Regression(a, y, curves.Welsch()).constants.B > 0
+    a[0] = 0
+    for curve in (curves.Square(), curves.Welsch()):
+        known = Regression(a, y, curve).constants
+        assert (known.B, known.L, known.sigma_g, known.beta) == (0.0, 0.0, 0.0, 0.0)
+
+
 def test_perfect_fits_make_f_star_and_L_exact():
     fitting = regression("welsch", m=2, d=20, n=4, seed=0).constants
     assert (fitting.f_star, fitting.standing_of("f_star"), fitting.standing_of("L")) == (
