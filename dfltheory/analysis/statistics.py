@@ -17,7 +17,7 @@ either the mean over rounds, E (1/R) sum_t Y_t, or the minimum min_t E Y_t.
     these are (Bonferroni); averages are nearly normal, single squared norms are skewed. A single round is
     picked after looking, and must satisfy limits that hold for all rounds at once: their common factor is the
     quantile of the greatest studentized deviation over rounds, from the bootstrap over seeds. (Bonferroni's
-    factors of Student's t fail here: where all rounds have one expectation, they miss it in 10 to 50 of 100
+    factors of Student's t fail here: where all rounds have one expectation, they miss it in 10 to 70 of 100
     cases.) Either gets half of alpha/2; with fewer than ``ENOUGH`` seeds no single round is believed.
 
 What these intervals really cover is simulated in tests/analysis/test_statistics.py: 0.95 means 0.93 to 0.97

@@ -76,7 +76,8 @@ def _until_a_death(waiting: deque[Job], processes: int) -> Generator[Found, None
 
     from joblib.externals.loky import get_reusable_executor
 
-    pool = get_reusable_executor(processes, env=dict.fromkeys(_THREADS, "1"))  # a new one after a death
+    # a new one after a death; idle workers wait a while, as importing torch takes seconds
+    pool = get_reusable_executor(processes, timeout=60, env=dict.fromkeys(_THREADS, "1"))
     running: dict[Any, Job] = {}
     try:
         while True:

@@ -219,7 +219,7 @@ def test_measured_coverage_of_the_bootstrap():
         return np.mean([f.low <= 1 <= f.high for f in found])
 
     assert 0.93 <= share("bootstrap") <= 0.97
-    assert share("student") < 0.93
+    assert share("student") < share("bootstrap") - 0.01
 
 
 def of_all_rounds(rng, rounds=20, seeds=16, freedom=10):
@@ -237,7 +237,7 @@ def test_measured_coverage_of_limits_that_hold_at_once():
         misses += np.any(below > half_widths_at_once(data, 0.05))
         bonferroni += np.any(below > half_widths(data, 0.05 / 20))
     assert 0.93 <= 1 - misses / 800 <= 0.97
-    assert 1 - bonferroni / 800 < 0.90  # why these are not used
+    assert 1 - bonferroni / 800 < 0.93  # why these are not used
 
 
 @pytest.mark.parametrize("case", ["one expectation", "falling", "a dip"])
