@@ -142,8 +142,9 @@ def constants_along(
     ``sample_wise``: L of every minibatch, as SAM's theorems need it; else of the f_i.
     """
     whole = estimate.along(task, points, draws=16, steps=10, curvature_points=2)
-    parts = estimate.blocks(task, points[-1:], draws=16, steps=10, clients=range(2)).constants()
+    parts = estimate.blocks(task, points[-1:], draws=16, steps=10, clients=range(2))
     names = ("L_u", "L_v", "L_uv", "L_vu", "chi", "sigma_u", "sigma_v", "delta_u")
-    found = {name: getattr(parts, name) for name in names}
+    two = parts.constants(sample_wise)
+    found = {name: getattr(two, name) for name in names}
     known = whole.constants(sample_wise)
-    return replace(known, **found, standing={**known.standing, **parts.standing})
+    return replace(known, **found, standing={**known.standing, **two.standing})

@@ -169,8 +169,9 @@ def test_both_blocks_are_bracketed_where_their_suprema_are(name):
     task = PROBLEMS[name]()
     where = climb(lambda x: diversity(task, x), own_parts(task), 100, 0.05)
     found = estimate.blocks(task, torch.stack([best(*where), *own_parts(task, n=1)[1:4]]), draws=100)
-    assert set(found) == {"L_u", "L_v", "L_uv", "L_vu", "chi", "sigma_u", "sigma_v", "delta_u"}
-    held_against(task, found)
+    assert set(found) == {"L_u", "L_v", "L_uv", "L_vu", "chi", "sigma_u", "sigma_v", "delta_u", "L_u_sample"}
+    assert found["L_u_sample"].value == pytest.approx(found["L_u"].value)  # additive noise bends nothing
+    held_against(task, {name: e for name, e in found.items() if name != "L_u_sample"})
 
 
 def best(values: torch.Tensor, where: torch.Tensor) -> torch.Tensor:
@@ -332,6 +333,18 @@ def test_blocks_of_a_network_against_dense_blocks():
     for name, (a, b) in {"L_u": (u, u), "L_v": (v, v), "L_uv": (u, v), "L_vu": (v, u)}.items():
         exact = max(float(torch.linalg.matrix_norm(h[a, b], 2)) for h in H)
         assert found[name].value == pytest.approx(exact, rel=1e-6), name
+    batch = task.sample([torch.Generator().manual_seed(104_729)])
+    bent = [
+        torch.stack([estimate.hessian_product(task, x, i, batch)(e) for e in torch.eye(43).double()])
+        for i in range(3)
+    ]
+    rough = max(float(torch.linalg.matrix_norm(h[u, u], 2)) for h in [*H, *bent])
+    assert found["L_u_sample"].value == pytest.approx(rough, rel=1e-6)
+    assert found.constants().L_u == found["L_u_sample"].value > found["L_u"].value
+    assert found.constants(sample_wise=False).L_u == found["L_u"].value
+    assert "L_u_sample" not in estimate.blocks(task, x.unsqueeze(0), draws=2, minibatches=0)
+    with pytest.raises(InputError, match="minibatches = -1"):
+        estimate.blocks(task, x.unsqueeze(0), minibatches=-1)
 
 
 # -- landscape ------------------------------------------------------------------------------------------

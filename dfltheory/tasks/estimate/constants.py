@@ -67,16 +67,18 @@ class Estimates(Mapping[str, Estimate]):
     def constants(self, sample_wise: bool = True) -> ProblemConstants:
         """The values as a task's constants, marked ``estimate``; what the task knew by proof is kept.
 
-        ``L`` is that of every F_i(.; xi), as it is of the tasks whose minibatches have proved constants:
-        with rho > 0 the theorems need it, and it serves the others. ``sample_wise=False``: of the f_i only.
+        ``L`` (and ``L_u``) is that of every F_i(.; xi), as it is of the tasks whose minibatches have proved
+        constants: with rho > 0 the theorems need it, and it serves the others. ``sample_wise=False``: of the
+        f_i only.
         """
         values = self._known.known()
         standing: dict[str, Standing] = dict(self._known.standing)
         for name, estimate in self.items():
             if name in ProblemConstants.__dataclass_fields__ and name not in values:
                 values[name], standing[name] = estimate.value, "estimate"
-        if sample_wise and standing.get("L") == "estimate" and "L_sample" in self:
-            values["L"] = self["L_sample"].value
+        for name in ("L", "L_u") if sample_wise else ():
+            if standing.get(name) == "estimate" and f"{name}_sample" in self:
+                values[name] = self[f"{name}_sample"].value
         return ProblemConstants(**values, standing=standing)
 
     def to_frame(self) -> pd.DataFrame:
