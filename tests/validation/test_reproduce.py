@@ -52,7 +52,8 @@ def test_an_item_fits_its_paper(item):
         setup = cell.setup()
         for scale in (FULL, SMALL, TINY):
             plan = cell.plan(scale, seed=0)
-            assert 1 <= plan.neighbours <= plan.m - 1
+            assert (plan.neighbours is None) == (not cell.drawn)
+            assert plan.neighbours is None or 1 <= plan.neighbours <= plan.m - 1
             assert plan.document()["class"] == setup.cls.__name__
         full = cell.plan(FULL, seed=0)
         assert (full.m, full.batch, full.rounds) == (cell.clients, 128, setup.rounds)
@@ -130,7 +131,25 @@ def test_clients_are_scaled_but_never_alone():
     assert found == {5: 2, 10: 2, 50: 8, 100: 16, 200: 32}
     many = Cell("dfedmdc", "dfedmdc", "cifar100", partition="classes 5")
     assert many.plan(SMALL, 0).m == 20  # times 5 classes: all 100
-    assert (many.plan(SMALL, 0).neighbours, many.plan(FULL, 0).neighbours) == (2, 10)
+    assert (many.plan(SMALL, 0).neighbours, many.plan(FULL, 0).neighbours) == (10, 10)
+    assert Cell("dfedmdc", "fedavg", "cifar10").plan(FULL, 0).neighbours is None
+    assert Cell("dfedsam", "dfedavg", "cifar10", topology="ring").plan(FULL, 0).neighbours is None
+
+
+def test_random_networks_have_about_the_papers_neighbours():
+    """Directed: everybody sends to 10 others. Symmetric: on average about 10 links a client, Metropolis."""
+    rng = np.random.default_rng(0)
+    directed = cells.network(Cell("dfedsgpsm", "osgp", "mnist").plan(FULL, 0)).matrix(0, rng)
+    A = np.asarray(directed.todense() if hasattr(directed, "todense") else directed)
+    np.testing.assert_allclose(A.sum(axis=0), 1)
+    assert set((A > 0).sum(axis=0)) == {11}
+    symmetric = cells.network(Cell("dfedsgpsm", "dfedavg", "mnist").plan(FULL, 0)).matrix(0, rng)
+    A = np.asarray(symmetric.todense() if hasattr(symmetric, "todense") else symmetric)
+    np.testing.assert_allclose(A, A.T)
+    assert 9 < ((A > 0).sum(axis=0) - 1).mean() < 11
+    driven = cells.network(Cell("dfedsgpsm", "dfedsgpsm-s", "mnist").plan(FULL, 0))
+    assert driven.needs_losses
+    assert driven.k == 10
 
 
 def test_reductions_are_said_and_full_scale_has_none():
@@ -138,14 +157,15 @@ def test_reductions_are_said_and_full_scale_has_none():
     told = " ".join(SMALL.reductions("cifar10", 1000, "vgg11"))
     for word in (
         "16 clients",
-        "2 for its 10 random neighbours",
+        "servers sample 2 clients",
+        "10, of 15 others",
         "15 rounds for its 1000",
         "200 training images a client, minibatches of 50",
         "pooled_cnn for its vgg11",
         "SAM",
     ):
         assert word in told
-    assert len(SMALL.reductions("mnist", 300, "mnist_2nn")) == 4
+    assert len(SMALL.reductions("mnist", 300, "mnist_2nn")) == 5
 
 
 def options(tmp_path, **changes):

@@ -71,6 +71,11 @@ class Cell:
             rounds=self.rounds or setup.rounds,
         )
 
+    @property
+    def drawn(self) -> bool:
+        """Are there neighbours, and are they drawn anew in every round?"""
+        return self.topology == "random" and self.setup().cls.needs_topology
+
     def plan(self, scale: Scale, seed: int) -> Plan:
         """What is run at this scale, in numbers."""
         own, setup = scale.of(self.dataset), self.setup()
@@ -79,7 +84,7 @@ class Cell:
         return Plan(
             cell=self,
             m=m,
-            neighbours=min(scale.scaled(self.neighbours, self.dataset), m - 1),
+            neighbours=min(self.neighbours, m - 1) if self.drawn else None,
             rounds=own.rounds or setup.rounds,
             model=own.model or MODELS[self.paper][self.dataset],
             batch=own.batch,
@@ -92,12 +97,14 @@ class Cell:
 
 @dataclass(frozen=True)
 class Plan:
-    """A cell in numbers: ``m`` clients with ``neighbours``, ``rounds``, ``model``, minibatches of ``batch``,
-    ``examples`` and ``tests`` images in all (None: every one), measured ``every`` so many rounds."""
+    """A cell in numbers: ``m`` clients with ``neighbours`` (None: not drawn), ``rounds``, ``model``,
+    minibatches of ``batch``, ``examples`` and ``tests`` images in all (None: every one), measured ``every``
+    so many rounds.
+    """
 
     cell: Cell
     m: int
-    neighbours: int
+    neighbours: int | None
     rounds: int
     model: str
     batch: int
@@ -272,11 +279,12 @@ def norm(network: torch.nn.Module) -> float:
 def network(plan: Plan) -> Any:
     """The mixing matrix or sequence. Fixed topologies have Metropolis weights; on random ones every client
     draws its neighbours anew in every round, and push-sum methods get a directed column-stochastic matrix."""
-    cell, directed = plan.cell, plan.cell.setup().gossip_directed
-    if cell.method == "dfedsgpsm-s":
-        return dfl.graphs.LossDriven(plan.m, plan.neighbours)
-    if cell.topology == "random":
-        return dfl.graphs.RandomNeighbors(plan.m, plan.neighbours, directed=directed)
+    cell, directed, k = plan.cell, plan.cell.setup().gossip_directed, plan.neighbours
+    if k is not None:
+        if cell.method == "dfedsgpsm-s":
+            return dfl.graphs.LossDriven(plan.m, k)
+        # a link of a symmetric network works both ways: about as many draw a client as it draws
+        return dfl.graphs.RandomNeighbors(plan.m, k if directed else max(1, k // 2), directed=directed)
     if cell.topology not in TOPOLOGIES:
         raise UnknownNameError("topology", cell.topology, {*TOPOLOGIES, "random"})
     return dfl.graphs.metropolis(dfl.graphs.topology(TOPOLOGIES[cell.topology], plan.m))

@@ -52,7 +52,10 @@ class Scale:
         own, lines = self.of(dataset), []
         if own.clients != PAPERS_CLIENTS:
             lines.append(f"{self.scaled(clients, dataset)} clients for the paper's {clients}")
-            lines.append(f"{self.scaled(10, dataset)} for its 10 random neighbours or sampled clients")
+            lines.append(f"servers sample {self.scaled(10, dataset)} clients for its 10")
+            lines.append(
+                f"random neighbours are the paper's 10, of {self.scaled(clients, dataset) - 1} others"
+            )
         if own.rounds is not None:
             lines.append(f"{own.rounds} rounds for its {rounds}")
         if own.images is not None:
