@@ -58,7 +58,7 @@ notebooks: $(DEV) ## execute the notebooks again and keep what they show
 	@cd notebooks && PYTHONHASHSEED=0 ../$(BIN)/jupyter execute --inplace *.ipynb
 
 docs: $(DEV) ## the documentation, built strictly into site/
-	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
 
 clean: ## remove what the targets above made
 	rm -rf .venv results results-full site .pytest_cache .ruff_cache .hypothesis build *.egg-info

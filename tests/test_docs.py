@@ -109,11 +109,11 @@ def test_every_public_name_says_what_it_is(package):
 
 
 def build(out):
-    """The site, built strictly: a warning of MkDocs is an error."""
+    """The site, built strictly: a warning of MkDocs is an error (with ``--quiet`` it would not be seen)."""
     pytest.importorskip("mkdocs", reason="the [docs] extra is not installed")
     pytest.importorskip("mkdocstrings_handlers.python", reason="the [docs] extra is not installed")
     environment = os.environ | {"NO_MKDOCS_2_WARNING": "1", "PYTHONPATH": str(ROOT)}
-    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(out)]
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(out)]
     built = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
     assert built.returncode == 0, built.stderr[-3000:]
     return out

@@ -31,8 +31,12 @@ def check_mixing_matrix(
     laws : names of :data:`DEFINITION_1`, by default all; ``laws="doubly stochastic"`` for that alone
     tol : absolute tolerance instead of the default, rounding of the input's type over a row's length
 
+    Notes
+    -----
     After a failure of ``shape`` or ``finite`` nothing else is looked at: it would have no meaning.
 
+    Examples
+    --------
     >>> print(check_mixing_matrix([[0.5, 0.5], [0.5, 0.6667]]))
     mixing matrix (m = 2): 2 laws broken ...
       row sums: row 1 sums to 1.1667, not 1 (tolerance 1e-10)

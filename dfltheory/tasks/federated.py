@@ -71,6 +71,8 @@ def image_task(
     examples, test_examples : take only so many (a random choice), for quick experiments
     personal, weight_decay, sampling, start, strategy, dtype, device : see :class:`Supervised`
 
+    Notes
+    -----
     The pixels are normalized by the training set's mean and deviation of every channel.
     """
     images = _some(load(name, data_root) if isinstance(name, str) else name, examples, test_examples, seed)

@@ -36,12 +36,17 @@ class Quadratic(Synthetic):
     noise : sigma_l, exactly the root mean square of xi (Gaussian); one number per client; or a
         :class:`~dfltheory.tasks.noise.Noise` [c s^-1]
 
+    Notes
+    -----
     Every constant is exact: L = max_i ||A_i||, mu = lambda_min of the mean Hessian, f* = f(x*). The
     heterogeneity ||grad f_i(x) - grad f(x)|| does not depend on x when the Hessians agree, so that sigma_g
     and beta are finite then; they are infinite otherwise (the supremum is over all x).
 
-    Raises InputError when f has no minimum (the mean Hessian has a negative eigenvalue, or f falls
-    linearly along its null space).
+    Raises
+    ------
+    InputError
+        when f has no minimum (the mean Hessian has a negative eigenvalue, or f falls linearly along its null
+        space)
     """
 
     name = "quadratic"

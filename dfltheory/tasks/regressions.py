@@ -33,6 +33,8 @@ class Regression(FiniteSum):
     batch : examples a minibatch, or None
     noise : as for :class:`~dfltheory.tasks.Quadratic`, where there are no minibatches
 
+    Notes
+    -----
     What is known, with A_i = (1/n) sum_j a_ij a_ij':
 
     L
@@ -203,6 +205,8 @@ def regression(
     outliers : share of the targets (of the labels) that are far off (turned around)
     heterogeneity : norm of a client's deviation from the common parameters, whose norm is 1
 
+    Notes
+    -----
     Features are Gaussian with E||a||^2 = 1.
     """
     if loss not in get_args(Loss):

@@ -71,7 +71,10 @@ class Supervised(Task):
     dtype : of the parameters and of floating-point inputs; ``None``: the module's
     constants : what is known of the problem; by default f* >= 0 where the loss is one of the named ones
 
-    Raises InputError for clients without examples, unequal lengths, or modules that cannot be batched.
+    Raises
+    ------
+    InputError
+        for clients without examples, unequal lengths, or modules that cannot be batched
     """
 
     name = "supervised"

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from validation.reproduce.items import Item, Line, best, divided, methods, rising, rows_of
+from itertools import pairwise
+
+from validation.reproduce.items import Item, Line, Order, best, divided, methods, rising, rows_of
 
 SOURCE = "DFedSGPSM paper"
 COMMON = (
@@ -53,6 +55,15 @@ DFedSGPSM-S | 98.43 98.53 98.53 81.35 82.36 83.84 58.80 60.21 62.10
         orders=(
             best(OURS, OTHERS, names, "DFedSGPSM and DFedSGPSM-S are better than every baseline"),
             best(("OSGP",), ("SGP",), names, "local steps help: OSGP is better than SGP"),
+            Order(
+                "with the same local steps, directed methods are better than symmetric ones",
+                tuple(
+                    ((directed, name), (symmetric, name))
+                    for directed, symmetric in (("SGP", "D-PSGD"), ("OSGP", "DFedAvg"))
+                    for name in names
+                ),
+            ),
+            best(("DFedSAM",), ("DFedAvg",), names, "SAM helps: DFedSAM is better than DFedAvg"),
             *(
                 rising(names[k : k + 3], [line.label for line in ALL], "Dir 0.3 < Dir 0.6 < IID")
                 for k in range(0, len(names), 3)
@@ -92,6 +103,7 @@ DFedSGPSM-S | 81.35
     orders=(
         best(("DFedSGPM",), ("OSGP",), ("Dir 0.3",), "momentum helps"),
         best(("DFedSGPSM",), ("DFedSGPM",), ("Dir 0.3",), "SAM helps on top of it"),
+        best(("DFedSGPSM-S",), ("DFedSGPSM",), ("Dir 0.3",), "the choice of neighbours helps on top of both"),
         best(("DFedSGPSM-S",), ("OSGP",), ("Dir 0.3",), "all together are better than OSGP"),
     ),
 )
@@ -104,6 +116,7 @@ FIGURE_1 = Item(
     base=TABLE_1.base,
     rows=ALL,
     columns=TABLE_1.columns,
+    orders=TABLE_1.orders[:1],
     form="curves",
 )
 
@@ -112,6 +125,12 @@ _VARIED = {
     "participation": tuple(Line(f"participation {n / 100:g}", {"neighbours": n}) for n in (10, 20, 30, 50)),
     "SAM radius": tuple(Line(f"rho = {r:g}", {"letters": {"rho": r}}) for r in (0.1, 0.15, 0.2, 0.25, 0.3)),
 }
+
+
+def _labels(varied: str) -> list[str]:
+    return [line.label for line in _VARIED[varied]]
+
+
 FIGURE_2 = Item(
     key="dfedsgpsm.figure_2",
     title="DFedSGPSM with other momentum, participation and SAM radius",
@@ -127,9 +146,15 @@ FIGURE_2 = Item(
     panels={title: [line.label for line in lines] for title, lines in _VARIED.items()},
     columns=(Line("DFedSGPSM", {}),),
     orders=(
-        best(("alpha = 0.7",), ("alpha = 0.1", "alpha = 0.9"), ("DFedSGPSM",), "alpha = 0.7 is the best"),
-        best(("participation 0.5",), ("participation 0.1",), ("DFedSGPSM",), "more neighbours are better"),
-        best(("rho = 0.2",), ("rho = 0.1", "rho = 0.3"), ("DFedSGPSM",), "rho = 0.2 is the best radius"),
+        best(("alpha = 0.7",), _labels("momentum"), ("DFedSGPSM",), "alpha = 0.7 is the best"),
+        Order(
+            "the more neighbours, the better",
+            tuple(
+                ((more, "DFedSGPSM"), (fewer, "DFedSGPSM"))
+                for fewer, more in pairwise(_labels("participation"))
+            ),
+        ),
+        best(("rho = 0.2",), _labels("SAM radius"), ("DFedSGPSM",), "rho = 0.2 is the best radius"),
     ),
     form="curves",
 )

@@ -21,11 +21,12 @@ HEADER = ("row", "column", "seed", "paper", "ours")
 
 @dataclass(frozen=True)
 class Count:
-    """How often an order of the paper appears: of ``pairs``, in the printed numbers (None: none printed), in
-    the means over seeds, and in every single seed."""
+    """How often an order of the paper appears: of ``pairs``, in the ``said`` ones of which both numbers are
+    printed (None: none is), in the means over seeds, and in every single seed."""
 
     text: str
     pairs: int
+    said: int
     printed: int | None
     mean: int
     every: int
@@ -69,7 +70,7 @@ class Outcome:
             ours = list(zip(self.values[a], self.values[b]))
             mean += self._better(a, _mean(self.values[a]), _mean(self.values[b]))
             every += all(self._better(a, x, y) for x, y in ours)
-        return Count(order.text, len(order.pairs), printed if said else None, mean, every)
+        return Count(order.text, len(order.pairs), said, printed if said else None, mean, every)
 
     def _better(self, entry: Entry, a: float, b: float) -> bool:
         """Is a better than b? A run that diverged (nan) is worse than any that did not."""
@@ -180,6 +181,8 @@ class Outcome:
         ]
         for c in counts:
             printed = "not printed" if c.printed is None else str(c.printed)
+            if 0 < c.said < c.pairs:
+                printed += f" of {c.said}"
             lines[1] += f"\n| {c.text} | {c.pairs} | {printed} | {c.mean} | {c.every} |"
         return lines
 
