@@ -123,7 +123,7 @@ def test_a_gap_is_training_less_test_but_for_the_papers_own_slips():
     slips = {}
     for row, numbers in item.printed.items():
         for k in range(0, len(numbers), 3):
-            train, test, gap = numbers[k : k + 3]
+            train, test, gap = map(float, map(str, numbers[k : k + 3]))
             if abs(train - test - gap) > 0.011:
                 slips[row, item.column_labels[k + 2]] = (round(train - test, 2), gap)
     assert slips == SLIPS
