@@ -23,6 +23,7 @@ from dfltheory.analysis.rate_fit import (
 )
 from dfltheory.analysis.rate_fit.measured import measure, together
 from dfltheory.analysis.rate_fit.speed_up import horizon_of_speed_up
+from dfltheory.analysis.schedule import scheduled_algorithm
 from dfltheory.errors import InputError, UnknownNameError
 
 
@@ -369,6 +370,45 @@ def test_runs_with_sam_have_seeds_and_an_interval_from_them():
     assert found.predicted == 2
 
 
+def test_sampled_runs_and_exact_expectations_fit_the_same_exponent():
+    setting = Setting(K=2, m=2, sigma_l=1.0, f0_gap=0.05, T=50)
+    theorem = dfl.bounds.get(KEY, "corrected")
+
+    def sampled(T):
+        algorithm = scheduled_algorithm(theorem, setting.task, T, setting.network, K=2, L=1.0, rho0=0.0)
+        runs = {"rounds": T, "x0": setting.start, "seeds": 40, "progress": False}
+        return dfl.train(algorithm, setting.task, setting.network, **runs)
+
+    horizons = [40, 80, 160, 320]
+    one, other = (rate_fit(theorem, make, "T", horizons) for make in (setting, sampled))
+    assert one.exponent.high - one.exponent.low < other.exponent.high - other.exponent.low
+    assert other.exponent.low < one.exponent.estimate < other.exponent.high
+    assert one.predicted == other.predicted == -0.5
+    assert "refuted" not in (one.standing, other.standing)
+    np.testing.assert_allclose(other.measured, one.measured, rtol=0.25)
+    np.testing.assert_allclose(other.bound, one.bound, rtol=0.02)  # L is 1 to one, 3/4 to the other
+
+
+@pytest.mark.slow
+def test_two_blocks_fall_as_their_theorem_predicts():
+    task, W = dfl.tasks.personal_quadratic(m=4), dfl.graphs.metropolis(dfl.graphs.complete(4))
+
+    def run(T):
+        algorithm = scheduled_algorithm("dfedmdc.theorem_1", task, T, W, variant="corrected", K_u=2, K_v=2)
+        return dfl.train(algorithm, task, W, rounds=T, seeds=8, progress=False)
+
+    found = rate_fit("dfedmdc.theorem_1", run, "T", [100, 200, 400, 800], variant="corrected")
+    assert found.predicted == -0.5
+    assert found.prediction is not None
+    assert "sigma_u^2 / (K_u L_u T^(1/2) m)" in found.prediction.monomials
+    assert found.exponent.estimate == pytest.approx(-0.5, abs=0.05)
+    assert found.standing == "consistent"
+    assert np.isnan(
+        found.bound
+    ).all()  # delta_u is infinite over all x: the bound says nothing, its rate does
+    assert found.bound_exponent is None
+
+
 def test_a_setting_is_what_it_says():
     setting = Setting(T=50, K=3, m=5, gap=0.3, sigma_l=0.7, sigma_g=0.4, f0_gap=2.0, L=2.0)
     task, W = setting.task, setting.network
@@ -420,6 +460,16 @@ def test_long_horizons_are_summed_as_short_ones_are_followed():
 def test_impossible_settings_are_refused(changes, message):
     with pytest.raises(InputError, match=message):
         Setting(**changes)
+
+
+@pytest.mark.parametrize(
+    ("setting", "variant"),
+    [(Setting(rho0=1.0), "corrected"), (Setting(m=17), "corrected"), (Setting(f0_gap=1.0), "printed")],
+    ids=["SAM", "many clients", "a minimum"],
+)
+def test_horizons_that_nobody_waits_for_are_refused(setting, variant):
+    with pytest.raises(InputError, match="T = 1000000 rounds are too many to follow one by one"):
+        setting.measure(dfl.bounds.get("dfedsam.theorem_4_5", variant))
 
 
 def test_an_unknown_parameter_names_the_nearest():

@@ -26,6 +26,8 @@ _LONG = 200
 """Rounds beyond which a mean over rounds is summed in closed form, where that is possible..."""
 _MANY = 16
 """...for at most so many clients, whose second moments' map is written out."""
+_PATIENCE = 10**5
+"""Rounds beyond which nothing is followed round by round."""
 
 
 @dataclass(frozen=True)
@@ -118,18 +120,21 @@ class Setting:
         task, x0 = self.task, self.start
         given: dict[str, Any] = {"K": self.K, "Q": self.Q, "L": self.L, "rho0": self.rho0, **self.letters}
         algorithm = scheduled_algorithm(theorem, task, self.T, self.network, **given)
+        side = theorem.lhs
+        summed = side.aggregate == "mean" and side.rounds(2) == range(2) and self.m <= _MANY
+        if self.T > _PATIENCE and (self.rho0 or not summed):
+            raise InputError(
+                f"T = {self.T} rounds are too many to follow one by one: take T <= {_PATIENCE} (sums in "
+                f"closed form are for means over rounds, without SAM, of at most {_MANY} clients)"
+            )
         if self.rho0:
             run = train(algorithm, task, self.network, self.T, x0=x0, seeds=self.seeds, progress=False)
             return self._with_own_values(measure(run, theorem))
-        side = theorem.lhs
-        summed = side.aggregate == "mean" and side.rounds(2) == range(2) and self.m <= _MANY
         if self.T <= _LONG or not summed:
             run = exact_history(algorithm, task, self.network, self.T, x0)
             return self._with_own_values(measure(run, theorem))
         known = measure(exact_history(algorithm, task, self.network, 2, x0), theorem).values
         mean = average_over(algorithm, task, self.network, self.T, x0)
-        if side.measure not in mean:
-            raise InputError(f"long horizons know {', '.join(mean)}, not {side.measure}: take T <= {_LONG}")
         return self._with_own_values(Measured(mean[side.measure], None, known))
 
     def _with_own_values(self, point: Measured) -> Measured:
