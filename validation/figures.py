@@ -87,7 +87,8 @@ def execute(to: Path) -> None:
         "PYTHONHASHSEED": "0",
         "OMP_NUM_THREADS": "1",
     }
-    client = NotebookClient(new, timeout=1800, resources={"metadata": {"path": str(stored.parent)}})
+    place = {"metadata": {"path": str(stored.parent)}}
+    client = NotebookClient(new, timeout=1800, resources=place, coalesce_streams=True)
     client.execute(env=kernel)
     pairs = list(zip(old.cells, new.cells, strict=True))
     if any(pages.pictures_of(before) != pages.pictures_of(after) for before, after in pairs):
