@@ -499,6 +499,60 @@ def test_seeds_deviate_at_the_round_of_the_least_mean():
         together([mean, Measured(1.0, np.zeros(3), {})])
 
 
+def given(exponent, **known):
+    """Points of a planted power law that know the values of a theorem."""
+    return lambda T: Measured(3 * T**exponent, None, {"T": T, **known})
+
+
+def test_a_statement_without_a_schedule_predicts_its_own_exponent_at_the_points():
+    quoted = {"sigma_g": 0.0, "B": 0.0, "lam": 0.5}  # then only 1/sqrt(T) is left
+    found = rate_fit("dfedsam.rate_quoted_dfedavg", given(-0.5, **quoted), "T", [10, 100, 1000])
+    assert found.prediction is None
+    assert found.predicted == pytest.approx(-0.5)
+    assert found.bound_exponent == found.predicted
+    assert found.bound == pytest.approx([10**-0.5, 100**-0.5, 1000**-0.5])
+    assert found.measured == pytest.approx([3 * 10**-0.5, 3 * 100**-0.5, 3 * 1000**-0.5])
+    assert found.regimes is None
+    unknown = rate_fit("dfedsam.rate_quoted_dfedavg", given(-0.5), "T", [10, 100, 1000])
+    assert (unknown.predicted, unknown.bound_exponent, unknown.standing) == (None, None, "no prediction")
+    assert np.isnan(unknown.bound).all()
+    assert str(unknown).endswith("]")
+
+
+def test_a_parameter_that_no_rate_names_can_be_held_against_a_number():
+    setting = Setting(T=10**9, sigma_l=1.0, m=4, K=1, letters={"alpha": 0.5})
+    theorem = dfl.bounds.get("dfedsgpsm.theorem_1", "corrected_b")
+    found = rate_fit(theorem, setting, "alpha", [0.2, 0.4, 0.8], predicted=0.0)
+    assert (found.parameter, found.predicted, found.prediction) == ("alpha", 0.0, None)
+    with pytest.raises(UnknownNameError, match="alpha"):
+        rate_fit(theorem, setting, "alpha", [0.2, 0.4, 0.8])
+
+
+def test_two_regimes_of_a_left_hand_side_are_told_with_its_fit():
+    setting = Setting(sigma_l=1.0, sigma_g=3.0, gap=0.05, m=8)
+    found = rate_fit(KEY, setting, "T", list(np.geomspace(1e5, 1e13, 9)), variant="corrected")
+    assert found.regimes is not None
+    assert found.regimes.before.estimate < -0.75
+    assert -0.55 < found.regimes.after.estimate < -0.5
+    assert 1e7 < found.regimes.knee < 1e9
+    assert found.regimes.gain > 10
+    assert found.standing == "consistent"
+    assert found.bound_exponent is not None
+    assert -1 < found.bound_exponent < -0.5
+
+
+def test_a_run_that_diverged_or_never_began_has_no_exponent():
+    theorem = dfl.bounds.get("dfedsam.theorem_4_5", "printed")
+    task = dfl.tasks.quadratic(m=2, d=2, sigma=0.5, seed=0)
+    wild = dfl.train(dfl.algorithms.DFedSAM(eta=1e6, K=50), task, np.full((2, 2), 0.5), rounds=9, seeds=2)
+    wild.grad_norm_sq[:, 1:] = np.inf
+    with pytest.raises(InputError, match="diverged"):
+        measure(wild, theorem)
+    still = exact_history(dfl.algorithms.DFedAvg(eta=0.1, K=1), task, np.full((2, 2), 0.5), rounds=0)
+    with pytest.raises(InputError, match="no round that dfedsam"):
+        measure(still, theorem)
+
+
 # -- speed-up --------------------------------------------------------------------------------------------
 
 
@@ -532,6 +586,10 @@ def test_from_the_transient_time_on_the_gain_is_the_share_asked_for():
     assert gain(T) == pytest.approx(0.7 * 6, rel=2e-3)
     assert gain(100 * T) > 0.95 * 6
     assert gain(T // 4) < 0.7 * 6
+    # clients that agree feel no network: they are m times better from the first round on
+    assert horizon_of_speed_up(theorem, Setting(sigma_l=1.0, m=4)) == 1
+    with pytest.raises(InputError, match=r"3 times better than one by T = 1e13"):
+        horizon_of_speed_up(theorem, Setting(sigma_l=1e-3, sigma_g=10.0, gap=0.01, m=6))
     with pytest.raises(InputError, match="sigma_l > 0 and m >= 2"):
         horizon_of_speed_up(theorem, Setting(sigma_g=1.0))
     with pytest.raises(InputError, match="share"):
