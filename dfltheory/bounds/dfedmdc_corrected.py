@@ -171,7 +171,7 @@ def theorem_m() -> tuple[Theorem, ...]:
 def corollary_m() -> tuple[Theorem, ...]:
     """Theorem M under a = b = 1/sqrt(T): the topology appears at order 1/T."""
     made: list[Theorem] = []
-    scheduled = {a: 1 / sqrt(T), b: 1 / sqrt(T), rho: rho0 / sqrt(T)}
+    scheduled = {a: 1 / sqrt(T), rho: rho0 / sqrt(T)}
     steps = {"eta_u": 1 / (L_u * K_u * sqrt(T)), "eta_v": 1 / (L_v * K_v * sqrt(T))}
     radius_later = {"rho": rho0 / sqrt(T)}
     for name, number, radius, own in (

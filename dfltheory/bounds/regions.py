@@ -85,6 +85,35 @@ def admissible(
     return {n: np.concatenate([k[n] for k in kept])[:size] for n in sorted(wanted)}
 
 
+def pushed(points: Points, conditions: Sequence[Condition]) -> Points:
+    """The points with all their step sizes made as large as ``conditions`` allow, by one factor each; where
+    there is no step size, with T as small. Constants of a proof are used up there."""
+    steps = [n for n in STEPS if n in points]
+    names, way = (steps, 1.0) if steps else ([n for n in ("T",) if n in points], -1.0)
+    slacks = [c.slack for c in equalities(conditions)[1]]
+    size = len(next(iter(points.values()), ()))
+    if not names or not slacks or not size:
+        return points
+    low, high = np.zeros(size), np.full(size, 90.0)
+    order, function = compiled(slacks)
+
+    def moved(power: np.ndarray) -> Points:
+        return {n: v * np.exp(way * power) if n in names else v for n, v in points.items()}
+
+    def allowed(power: np.ndarray) -> np.ndarray:
+        at_power = moved(power)
+        with np.errstate(all="ignore"):
+            values = function(*(at_power[n] for n in order))  # type: ignore[operator]
+        return np.all([np.broadcast_to(np.asarray(v, dtype=float) >= 0, size) for v in values], axis=0)
+
+    free = allowed(high)
+    for _ in range(60):
+        middle = (low + high) / 2
+        good = allowed(middle)
+        low, high = np.where(good, middle, low), np.where(good, high, middle)
+    return moved(np.where(free, 0.0, low))
+
+
 def equalities(conditions: Sequence[Condition]) -> tuple[dict[str, Expr], list[Condition]]:
     """Pairs left <= right, right <= left as {step: solution}; and the other conditions."""
     equal: dict[str, Expr] = {}
@@ -132,5 +161,6 @@ __all__ = [
     "draw",
     "equalities",
     "points_of",
+    "pushed",
     "values_of",
 ]

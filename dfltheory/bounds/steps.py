@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import sympy as sp
@@ -105,7 +105,8 @@ def _as_it_is(slope: Expr) -> Expr:
 @dataclass(frozen=True)
 class Telescope:
     """Sum a descent ``f^{t+1} - f^t <= -sum_j c_j G_j + r`` over T rounds and divide by T c_j: then
-    ``sum_j w_j G_j <= sum_j (w_j/c_j) (f0_gap/T + mean of r)``; powers q^(2t) sum to at most 1/(1 - q^2).
+    ``sum_j w_j G_j <= sum_j (w_j/c_j) (f0_gap/T + mean of r)``; powers q^(2t) sum to at most 1/(1 - q^2),
+    and q^(2 floor(t/B)) to B/(1 - q^2).
 
     ``weights`` maps the names of the G_j to w_j; ``settled`` is what stands for c_j.
     """
@@ -119,7 +120,10 @@ class Telescope:
     def apply(self, expr: Expr) -> Expr:
         T, q, t = (GLOSSARY[n].symbol for n in ("T", "q", "t"))
         rest = expr.xreplace({GLOSSARY[name].symbol: sp.S.Zero for name in self.weights})
-        mean = rest.xreplace({q ** (2 * t): 1 / (T * (1 - q**2))})
+        B = GLOSSARY["window"].symbol
+        mean = rest.xreplace(
+            {q ** (2 * t): 1 / (T * (1 - q**2)), q ** (2 * sp.floor(t / B)): B / (T * (1 - q**2))}
+        )
         share = sp.Add(*(self.weights[name] / slope for name, slope in self._slopes(expr).items()))
         return (GLOSSARY["f0_gap"].symbol / T + mean) * share
 
@@ -127,7 +131,61 @@ class Telescope:
         return [(f"divides by {name}'s coefficient", slope) for name, slope in self._slopes(expr).items()]
 
 
-Operation = Plus | Times | Replace | Solve | Squared | Telescope
+@dataclass(frozen=True)
+class Absorb:
+    """Sum a descent as ``Telescope`` does, but keep only ``w_j`` of each coefficient: ``sum_j w_j G_j <=
+    f0_gap/T + r`` where every ``c_j >= w_j``."""
+
+    weights: Mapping[Expr, Expr]
+
+    def apply(self, expr: Expr) -> Expr:
+        T = GLOSSARY["T"].symbol
+        rest = sp.expand(expr).xreplace(dict.fromkeys(self.weights, sp.S.Zero))
+        return GLOSSARY["f0_gap"].symbol / T + rest
+
+    def needs(self, expr: Expr) -> list[tuple[str, Expr]]:
+        whole = sp.expand(expr)
+        return [
+            (f"keeps {weight} of {quantity}", -whole.coeff(quantity) - weight)
+            for quantity, weight in self.weights.items()
+        ]
+
+
+@dataclass(frozen=True)
+class Put:
+    """Put values in the place of quantities, as the step sizes of a schedule."""
+
+    values: Mapping[str, Expr]
+
+    def apply(self, expr: Expr) -> Expr:
+        chosen = {GLOSSARY[n].symbol: sp.sympify(e) for n, e in self.values.items()}
+        return expr.subs(chosen, simultaneous=True)
+
+    def needs(self, expr: Expr) -> list[tuple[str, Expr]]:
+        return []
+
+
+@dataclass(frozen=True)
+class Minkowski:
+    """The square of a sum of roots: ``E||sum_i a_i||^2 <= (sum_i (E||a_i||^2)^(1/2))^2``."""
+
+    roots: tuple[Expr, ...]
+
+    def apply(self, expr: Expr) -> Expr:
+        return expr + sp.Add(*self.roots) ** 2
+
+    def needs(self, expr: Expr) -> list[tuple[str, Expr]]:
+        return [(f"squares {root}", root) for root in self.roots]
+
+
+def young(weights: Sequence[Expr], *terms: Expr) -> Expr:
+    """(sum_i a_i)^2 <= sum_i a_i^2/w_i for positive weights that sum to at most 1; here of a_i^2."""
+    if not all(w > 0 for w in weights) or sum(weights) > 1 or len(weights) != len(terms):
+        raise ValueError(f"weights {weights} of {len(terms)} squares must be positive and sum to at most 1")
+    return sp.Add(*(term / w for term, w in zip(terms, weights, strict=True)))
+
+
+Operation = Plus | Times | Replace | Solve | Squared | Telescope | Absorb | Put | Minkowski
 
 
 @dataclass(frozen=True)
@@ -186,11 +244,14 @@ class Matrices:
 Inequality = Scalar | Matrices
 
 __all__ = [
+    "Absorb",
     "Cited",
     "Inequality",
     "Matrices",
+    "Minkowski",
     "Operation",
     "Plus",
+    "Put",
     "Replace",
     "Scalar",
     "Solve",
@@ -199,4 +260,5 @@ __all__ = [
     "Telescope",
     "Times",
     "cited",
+    "young",
 ]

@@ -156,6 +156,8 @@ _ENTRIES = (
     _least_zero("G_u", "G_u", GRADIENT_SQ, "(1/m) sum_i E||grad_u F(u_i^t, V^{t+1})||^2"),
     _least_zero("g_u", r"\tilde g", GRADIENT, "root of E||grad_u F(ubar^t, V^{t+1})||^2"),
     _least_zero("kap", r"\kappa_t", LENGTH, "root of (1/m) sum_i E||u_i^t - ubar^t||^2"),
+    _least_zero("drift", "E", LENGTH_SQ, "(1/(m K)) sum_i sum_k E||y_i^{t,k} - xbar^t||^2, k = 0..K-1"),
+    _least_zero("bias", "R", GRADIENT_SQ, "E||grad f - what the mean step estimates it by||^2"),
     _least_zero("drift_u", "D_u^t", LENGTH_SQ, "(1/m) sum_i sum_k E||u_i^{t,k} - ubar^t||^2, k = 0..K_u-1"),
     _least_zero("step_u", "S_u^t", LENGTH_SQ, "E||ubar^{t+1} - ubar^t||^2"),
     _least_zero("step_v", "S_v^t", unit(v=2), "(1/m) sum_i E||v_i^{t+1} - v_i^t||^2"),

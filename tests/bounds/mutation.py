@@ -1,4 +1,4 @@
-"""Mutation score of the formulas: ``python -m tests.bounds.mutation [MODULE ...]``.
+"""Mutation score of the formulas: ``python -m tests.bounds.mutation [--sample N] [--seed S] [MODULE ...]``.
 
 Every number, sign, operator and comparison of ``dfltheory/bounds/<paper>*.py`` is changed, one at a time, in
 memory; a change is caught if a statement then differs from the text's formulas (terms, conditions, schedule,
@@ -7,6 +7,7 @@ rounds) at random points, or if the paper can no longer be built. Survivors are 
 
 from __future__ import annotations
 
+import argparse
 import ast
 import copy
 import importlib
@@ -21,6 +22,7 @@ from tests.bounds.text import dfedadmm, dfedmdc, dfedsam, dfedsgpsm
 from tests.bounds.text.points import point
 
 PAPERS = {"dfedsam": dfedsam, "dfedadmm": dfedadmm, "dfedsgpsm": dfedsgpsm, "dfedmdc": dfedmdc}
+PARTS = ("", "_corrected", "_proof")
 SWAPS = {ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult, ast.Pow: ast.Mult}
 
 
@@ -58,7 +60,8 @@ def mutated(tree: ast.Module, index: int, change: str) -> tuple[ast.Module, int]
 
 
 def built(name: str, tree: ast.Module, partners: list[str]) -> list:
-    """The statements of the paper with module ``name`` replaced by ``tree``."""
+    """The statements of the paper with module ``name`` replaced by ``tree``; ``partners``, which import it,
+    are built anew."""
     saved = {n: sys.modules[n] for n in (name, *partners)}
     try:
         module = types.ModuleType(name)
@@ -77,15 +80,29 @@ def built(name: str, tree: ast.Module, partners: list[str]) -> list:
         sys.modules.update(saved)
 
 
+def agrees(definition) -> bool:
+    """Do the numbers of a definition agree with its formula, for any ratio and for few steps?"""
+    for values in ((0.3, 0.7, 4.0), (0.9, 0.6, 3.0), (0.5, 0.5, 1.0), (0.4, 0.9, 2.0)):
+        taken = dict(zip(definition.takes, values[-len(definition.takes) :], strict=True))
+        with np.errstate(all="ignore"):
+            number = float(definition.numeric(*(np.float64(v) for v in taken.values())))
+        exact = float(definition.expr.subs({s: taken[s.name] for s in definition.expr.free_symbols}))
+        if not np.isclose(number, exact, rtol=1e-10):
+            return False
+    return True
+
+
 def differs(theorem, original, text) -> bool:
     """Does a statement that changed disagree with the text?"""
     name = (theorem.key, theorem.variant)
-    for seed in range(3):
+    for seed in range(8):
         values = point(random.Random(seed), {*theorem.needs, *original.needs})
         if set(theorem.needs) != set(original.needs):
             return True
         terms, expected = theorem.evaluate_terms(where="ignore", **values), text.TERMS[name](**values)
-        if any(not np.isclose(terms[k], v, rtol=1e-12, atol=0) for k, v in expected.items()):
+        if set(terms) != set(expected) or any(
+            not np.isclose(terms[k], v, rtol=1e-12, atol=0) for k, v in expected.items()
+        ):
             return True
         pairs = text.CONDITIONS.get(name, lambda **_: [])(**values)
         checked = theorem.check_conditions(**values)
@@ -94,6 +111,10 @@ def differs(theorem, original, text) -> bool:
             for (_, s, _), (a, b) in zip(checked, pairs, strict=True)
         ):
             return True
+    if any(not agrees(d) for d in theorem.definitions if d.numeric) or set(theorem.schedule) != set(
+        original.schedule
+    ):
+        return True
     for symbol, formula in getattr(text, "DEFINITIONS", {}).get(name, {}).items():
         expr = next(theorem.expand(d.symbol) for d in theorem.definitions if d.symbol.name == symbol)
         values = point(random.Random(3), {s.name for s in expr.free_symbols})
@@ -135,11 +156,12 @@ def caught(statements: list, originals: dict, text) -> bool:
     return False
 
 
-def score(module: str) -> tuple[int, int]:
-    """(caught, all) changes of one module; survivors are printed."""
+def score(module: str, sample: int | None = None, seed: int = 0) -> tuple[int, int]:
+    """(caught, tried) changes of one module, all or ``sample`` of them; survivors are printed."""
     name = f"dfltheory.bounds.{module}"
-    paper = module.removesuffix("_proof")
-    partners = [] if module.endswith("_proof") else [f"{name}_proof"]
+    paper = module.split("_")[0]
+    later = PARTS.index(module.removeprefix(paper)) + 1
+    partners = [f"dfltheory.bounds.{paper}{part}" for part in PARTS[later:]]
     for needed in (name, *partners):
         importlib.import_module(needed)
     tree = ast.parse(Path(sys.modules[name].__file__).read_text())
@@ -147,6 +169,8 @@ def score(module: str) -> tuple[int, int]:
     if caught(built(name, tree, partners), originals, PAPERS[paper]):
         raise RuntimeError(f"{module} disagrees with the text before any change")
     killed, changes = 0, sites(tree)
+    if sample is not None and sample < len(changes):
+        changes = random.Random(seed).sample(changes, sample)
     for index, change in changes:
         new, line = mutated(tree, index, change)
         try:
@@ -161,11 +185,17 @@ def score(module: str) -> tuple[int, int]:
     return killed, len(changes)
 
 
-def main(modules: list[str]) -> None:
+def main(arguments: list[str]) -> None:
     """Score the modules named, or all of them."""
-    chosen = modules or [m for p in PAPERS for m in (p, f"{p}_proof")]
-    results = [score(m) for m in chosen]
-    print(f"all: {sum(k for k, _ in results)}/{sum(n for _, n in results)}")
+    parser = argparse.ArgumentParser(prog="python -m tests.bounds.mutation", description=__doc__)
+    parser.add_argument("modules", nargs="*", help="as dfedsam_corrected; all without any")
+    parser.add_argument("--sample", type=int, help="changes per module; all without it")
+    parser.add_argument("--seed", type=int, default=0)
+    given = parser.parse_args(arguments)
+    chosen = given.modules or [f"{paper}{part}" for paper in PAPERS for part in PARTS]
+    results = [score(m, given.sample, given.seed) for m in chosen]
+    killed, tried = (sum(column) for column in zip(*results, strict=True))
+    print(f"all: {killed}/{tried} = {killed / tried:.1%}")
 
 
 if __name__ == "__main__":

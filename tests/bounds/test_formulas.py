@@ -7,6 +7,7 @@ import random
 
 import numpy as np
 import pytest
+import sympy as sp
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -114,6 +115,35 @@ def test_momentum_sums_do_not_cancel_near_one(alpha, K):
     for definition, value in zip((AT, AT_BEFORE, SUM_C2, DBAR), exact, strict=True):
         found = definition.numeric(np.float64(alpha), np.float64(K))
         assert float(found) == pytest.approx(float(value), rel=1e-13), definition.symbol
+
+
+NUMERIC = {
+    f"{theorem.key.split('.')[0]}.{d.symbol}": d
+    for theorem in bounds.statements()
+    for d in theorem.definitions
+    if d.numeric
+}
+
+
+@pytest.mark.parametrize("name", sorted(NUMERIC))
+@given(seed=st.integers(0, 2**32))
+def test_numbers_of_a_definition_are_those_of_its_formula(name, seed):
+    definition = NUMERIC[name]
+    values = point(
+        random.Random(seed), {s.name for s in definition.expr.free_symbols} | set(definition.takes)
+    )
+    exact = definition.expr.subs({s: sp.Rational(values[s.name]) for s in definition.expr.free_symbols})
+    with np.errstate(all="ignore"):
+        number = float(definition.numeric(*(np.float64(values[n]) for n in definition.takes)))
+    assert number == pytest.approx(float(exact), rel=1e-9)
+
+
+def test_a_schedule_names_every_step_that_its_theorem_has():
+    steps = {"eta", "rho", "lam_admm", "eta_u", "eta_v"}
+    for theorem in bounds.statements():
+        if theorem.kind == "corollary" and theorem.of is not None and not theorem.order:
+            base = bounds.get(*theorem.of)
+            assert steps & set(base.needs) == steps & {*theorem.schedule}, theorem
 
 
 @pytest.mark.parametrize("K", [1, 2, 5])

@@ -1,0 +1,80 @@
+"""Theorems A and B of DFedSGPSM and Corollary A: the algebra of their proofs."""
+
+from __future__ import annotations
+
+import sympy as sp
+
+from dfltheory.bounds import symbols as s
+from dfltheory.bounds.dfedsgpsm import SCHEDULE
+from dfltheory.bounds.momentum import AT, AT_BEFORE, DBAR, SUM_C2
+from dfltheory.bounds.steps import Operation, Plus, Put, Solve, Step, Telescope, young
+from dfltheory.bounds.units import Expr
+
+R = sp.Rational
+L, T, m, eta, rho, delta, q = s.L, s.T, s.m, s.eta, s.rho, s.delta, s.q
+at, G = AT.expr, sp.sqrt(s.B**2 + s.sigma_l**2) + L * rho
+e, key = "dfedsgpsm.", "dfedsgpsm.theorem_1"
+step: Expr = eta * at
+descent: Expr = -step / 2 * s.G_bar + L * eta**2 * SUM_C2.expr * s.sigma_l**2 / m
+
+
+def bounded(consensus: str) -> tuple[Operation, ...]:
+    """A - grad f(xbar) by three squares: the drift of the local steps, the consensus, and SAM."""
+    drift = eta * AT_BEFORE.expr * G / delta
+    return (
+        Plus(step / 2 * 3 * L**2 * (drift**2 + rho**2)),
+        Plus(consensus, step / 2 * 3 * L**2),
+        Telescope({"G_bar": sp.S.One}),
+    )
+
+
+start: Expr = L * sp.sqrt(s.x0_spread / (delta * T * (1 - q**2)))
+together: Expr = L * (rho + eta * DBAR.expr * G / delta + step * G * q / (delta * (1 - q))) + start
+turn, size, near = eta * L * at / delta, s.sigma_g + s.sigma_l + L * rho, R(24, 23)
+far: Expr = near**2 * q * turn / (1 - q)
+unbounded: Expr = (
+    2 * s.f0_gap / (T * step)
+    + 2 * L * eta * SUM_C2.expr * s.sigma_l**2 / (m * at)
+    + young(
+        (R(433, 10000), R(3182, 10000), R(3182, 10000), R(1588, 10000), R(1577, 10000)),
+        (far + near * turn) ** 2 * s.G_bar,
+        (L * rho) ** 2,
+        near**3 * start**2,
+        (near * turn * size) ** 2,
+        (far * size) ** 2,
+    )
+)
+
+STEPS: tuple[Step, ...] = (
+    Step(f"{key}:corrected", "descent, drift, Lemma 4", descent, bounded(e + "lemma_4:corrected")),
+    Step(
+        f"{key}:corrected_windows",
+        "descent, drift, Lemma 4 with windows",
+        descent,
+        bounded(e + "lemma_4:corrected_windows"),
+    ),
+    Step(
+        f"{key}:corrected_sharper",
+        "descent, Minkowski over rounds",
+        descent,
+        (Plus(step / 2 * together**2), Telescope({"G_bar": sp.S.One})),
+    ),
+    Step(
+        f"{key}:corrected_minimal",
+        "Theorem A where eta L at <= 1/2",
+        f"{key}:corrected",
+        (Put({"x0_spread": s.x0_sq}),),
+        f"{key}:corrected",
+    ),
+    Step(f"{key}:corrected_b_sharper", "Minkowski over clients and rounds", unbounded, (Solve("G_bar"),)),
+    Step(f"{key}:corrected_b", "with larger constants", f"{key}:corrected_b_sharper"),
+    Step(e + "corollary_1:corrected", "Theorem A under its schedule", f"{key}:corrected", (Put(SCHEDULE),)),
+    Step(
+        e + "corollary_1:corrected_windows",
+        "Theorem A with windows under its schedule",
+        f"{key}:corrected_windows",
+        (Put(SCHEDULE),),
+    ),
+)
+
+__all__ = ["STEPS"]
