@@ -224,6 +224,20 @@ def leading(
 
     Definitions that T does not touch count as one atom each; where ``atoms`` is given, only those in it do.
     """
+    rows = expanded(theorem, order, schedule, atoms)
+    region = scheduled_region(theorem, schedule)
+    return tuple(
+        row for row in rows if not covered(row, [other for other in rows if other is not row], region)
+    )
+
+
+def expanded(
+    theorem: Theorem,
+    order: int = 4,
+    schedule: Mapping[str, Expr] | None = None,
+    atoms: Iterable[Expr] | None = None,
+) -> list[Monomial]:
+    """All the monomials of a bound under its schedule down to T^(-order/2), as ``leading`` has them."""
     kept = keeps(theorem, schedule)
     if atoms is not None:
         allowed = set(atoms)
@@ -233,11 +247,7 @@ def leading(
     for part in theorem.parts.values():
         for mono in monomials(expand_in_t(scheduled(theorem, part.xreplace(known), schedule), order)):
             found.setdefault(mono.exponents, mono)
-    region = scheduled_region(theorem, schedule)
-    rows = list(found.values())
-    return tuple(
-        row for row in rows if not covered(row, [other for other in rows if other is not row], region)
-    )
+    return list(found.values())
 
 
 def scheduled_region(
@@ -291,6 +301,7 @@ __all__ = [
     "Monomial",
     "covered",
     "expand_in_t",
+    "expanded",
     "keeps",
     "leading",
     "monomials",
