@@ -10,6 +10,7 @@ from scipy import stats
 from dfltheory.analysis.statistics import (
     ENOUGH,
     Interval,
+    _draws,
     half_widths,
     half_widths_at_once,
     mean_interval,
@@ -97,12 +98,37 @@ def test_the_bootstrap_draws_from_every_resampling_of_the_seeds():
 
 def test_rounds_on_which_the_bootstrap_says_nothing_are_left_out():
     data = np.random.default_rng(1).normal(size=(ENOUGH, 3)) + 5
-    data[:, 1] = [5.0] * (ENOUGH - 1) + [6.0]  # a third of all resamplings has no scatter
+    data[:, 1] = [5.0] * (ENOUGH - 2) + [6.0] * 2  # one in ten resamplings has no scatter
     data[:, 2] = 7.0
     half = half_widths_at_once(data, 0.025)
     assert half[0] == pytest.approx(half_widths_at_once(data[:, :1], 0.025)[0])
     assert half[1] == np.inf
     assert half[2] == 0.0
+
+
+def test_limits_move_with_the_unit_of_the_data():
+    data = np.random.default_rng(1).exponential(size=(ENOUGH, 5))
+    half, low = half_widths_at_once(data, 0.025), mean_interval(data, 0.95, "bootstrap").low
+    for scale in (1e-12, 1e12):
+        assert half_widths_at_once(scale * data, 0.025) == pytest.approx(scale * half)
+        assert mean_interval(scale * data, 0.95, "bootstrap").low == pytest.approx(scale * low)
+
+
+def test_there_are_draws_beyond_the_quantile_and_not_too_many():
+    assert [_draws(tail) for tail in (0.1, 0.025, 0.005, 1e-9)] == [1999, 1999, 4000, 20_000]
+
+
+def test_two_seeds_are_the_fewest_with_an_interval():
+    data = np.array([[1.0], [3.0]])
+    half = stats.t.isf(0.025, 1) * 1.0
+    assert half_widths(data, 0.025)[0] == pytest.approx(half)
+    assert running_upper_limits(data, 0.05)[0] == pytest.approx(2.0 + half)
+    assert mean_interval(data, 0.95).high == pytest.approx(2.0 + half)
+    assert half_widths(data[:1], 0.025)[0] == running_upper_limits(data[:1], 0.025)[0] == np.inf
+
+
+def test_an_interval_is_divided_end_by_end():
+    assert Interval(4.0, 2.0, 8.0) / 2.0 == Interval(2.0, 1.0, 4.0)
 
 
 def test_long_runs_are_looked_at_in_a_part_of_their_rounds(monkeypatch):
@@ -135,7 +161,9 @@ def test_the_bootstrap_interval_of_a_mean_has_the_seeds_own_law():
 
 def test_methods_are_named_and_the_bootstrap_wants_seeds():
     data = np.random.default_rng(4).exponential(size=(ENOUGH - 1, 3))
+    enough = np.random.default_rng(4).exponential(size=(ENOUGH, 3))
     for interval in (mean_interval, min_interval):
+        assert np.isfinite(interval(enough, 0.95, "bootstrap").high)
         with pytest.raises(InputError, match="needs 8 seeds or more, not 7"):
             interval(data, 0.95, "bootstrap")
         with pytest.raises(UnknownNameError, match="bootstrap"):
@@ -279,4 +307,5 @@ def test_seeds_needed_scales_the_half_width_on_the_side_of_the_bound():
     assert seeds_needed(found, 2.0, 10) == 10
     assert seeds_needed(found, 1.0, 10) is None
     assert seeds_needed(found, 1.1, 1) is None
+    assert seeds_needed(found, 1.1, 2) == 32
     assert seeds_needed(Interval(1.0, 0.0, np.inf), 1.1, 5) is None
