@@ -14,9 +14,10 @@ from dfltheory.errors import InputError
 
 @dataclass(frozen=True, eq=False)
 class StepState(State):
-    """State with the step eta g (S, m, d) that is taken once the neighbours have been heard; None: it was."""
+    """State with the step -eta g, g (S, m, d), that is taken once the neighbours have been heard."""
 
-    step: Tensor | None = None
+    g: Tensor | None = None
+    eta: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -50,13 +51,13 @@ class DPSGD(Algorithm):
         eta = self.decayed(self.eta, grad.t)
         if self.order == "adapt-then-combine":
             return replace(state, z=torch.sub(state.x, g, alpha=eta))
-        return replace(state, z=state.x, step=g.mul_(eta))
+        return replace(state, z=state.x, g=g, eta=eta)
 
     def communicate(self, state: StepState, mix: Mix) -> StepState:
         if self.order == "adapt-then-combine":
             return replace(state, x=mix(state.z))
-        assert state.step is not None
-        return replace(state, x=mix(state.z).sub_(state.step), step=None)
+        assert state.g is not None
+        return replace(state, x=mix(state.z).sub_(state.g, alpha=state.eta), g=None)
 
     def theory_values(self) -> dict[str, float]:
         return {**super().theory_values(), "K": 1, "Q": 1, "rho": 0.0, "alpha": 0.0}

@@ -201,7 +201,7 @@ class Run:
         state = replace(state, x=None)  # the old models' memory holds the next ones
         mix = self._network.at(t, losses) if self._network is not None else self._server.at(grad.active)
         state = algorithm.communicate(state, self._team.mix(mix))
-        state = replace(state, z=state.x)  # what was sent has been used
+        state.__dict__["z"] = state.x  # what was sent has been used (and nobody else has this state yet)
         if t + 1 == self.rounds:
             self._memory.release()
             state = algorithm.finish(state, self._team.oracle(self.oracle(self.rounds)))

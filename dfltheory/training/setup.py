@@ -12,7 +12,7 @@ from torch import Tensor
 
 from dfltheory.algorithms.base import Algorithm
 from dfltheory.errors import GraphError, InputError
-from dfltheory.graphs import Constant, MixingSequence, as_sequence
+from dfltheory.graphs import Constant, as_sequence
 from dfltheory.tasks.task import Task
 from dfltheory.training.laws import Laws
 from dfltheory.training.randomness import torch_generator
@@ -78,7 +78,7 @@ def connect(algorithm: Algorithm, task: Task, topology: Any, laws: Laws) -> Any:
     if sequence.m != task.m:
         raise GraphError(f"the topology has {sequence.m} clients, but the task has {task.m}: make them equal")
     period = 0 if sequence.random else getattr(sequence, "period", 0)
-    given = not isinstance(topology, (MixingSequence, networkx.Graph))
+    given = not (hasattr(topology, "matrix") or isinstance(topology, networkx.Graph))
     if given and isinstance(sequence, Constant):
         laws.check(topology, tol=None)
     else:
