@@ -197,8 +197,9 @@ class Run:
         if self._network is not None and self._network.needs_losses:
             # a run that has diverged goes on to its next measurement, which says so
             losses = self.task.loss(algorithm.models(self._team.whole(state))).nan_to_num()
-        state = self._work(state, self._team.oracle(grad))
-        state = replace(state, x=None)  # the old models' memory holds the next ones
+        worked = self._work(state, self._team.oracle(grad))
+        state = replace(worked) if worked is state else worked  # nobody else has this one
+        state.__dict__["x"] = worked = None  # the old models' memory holds the next ones
         mix = self._network.at(t, losses) if self._network is not None else self._server.at(grad.active)
         state = algorithm.communicate(state, self._team.mix(mix))
         state.__dict__["z"] = state.x  # what was sent has been used (and nobody else has this state yet)
