@@ -255,6 +255,17 @@ def test_a_random_start_is_part_of_the_interval():
     assert verdict.measured.low == pytest.approx(1e-2 - abs(1e-2 - slope) * spread)
 
 
+def test_a_random_start_counts_from_two_seeds_on():
+    gaps = np.array([0.99, 1.01])
+    run = run_with(np.repeat(gaps[:, None], ROUNDS + 1, axis=1) * 1e-2)
+    run.loss = np.repeat(gaps[:, None], ROUNDS + 1, axis=1)
+    thm = bounds.get(KEY)
+    values = known_values(run, thm)
+    slope = float(thm.evaluate_terms(**{n: np.mean(values[n]) for n in thm.needs})["optimization"])
+    half = 12.706204736174698 * 0.01  # Student, 1 degree, 0.975; standard error of the gaps
+    assert compare(run, KEY).measured.low == pytest.approx(1e-2 - abs(1e-2 - slope) * half)
+
+
 def test_trivial_bound():
     assert trivial_bound({"L": 2.0, "f0_gap": 3.0}) == 12.0
     assert trivial_bound({"L": 2.0, "f0_gap": 3.0, "B": 2.0}) == 4.0
