@@ -96,6 +96,19 @@ def test_the_bootstrap_draws_from_every_resampling_of_the_seeds():
     assert low <= factors[0] <= high
 
 
+def test_the_studentized_bootstrap_is_the_literal_one():
+    data = np.random.default_rng(6).exponential(size=ENOUGH)
+    ratios = []
+    for counts in np.random.default_rng(0).multinomial(ENOUGH, [1 / ENOUGH] * ENOUGH, size=1999):
+        again = np.repeat(data, counts)
+        ratios.append((again.mean() - data.mean()) / (again.std(ddof=1) / np.sqrt(ENOUGH)))
+    low, high = np.quantile(ratios, [0.025, 0.975])
+    error = data.std(ddof=1) / np.sqrt(ENOUGH)
+    found = mean_interval(data[:, None], 0.95, "bootstrap")
+    assert found.low == pytest.approx(max(data.mean() - high * error, 0.0))
+    assert found.high == pytest.approx(data.mean() - low * error)
+
+
 def test_rounds_on_which_the_bootstrap_says_nothing_are_left_out():
     data = np.random.default_rng(1).normal(size=(ENOUGH, 3)) + 5
     data[:, 1] = [5.0] * (ENOUGH - 2) + [6.0] * 2  # one in ten resamplings has no scatter
