@@ -123,6 +123,7 @@ def test_the_site(tmp_path):
     """One test, because the building takes longest and is needed once."""
     site = build(tmp_path / "site")
     every_public_name_is_in_the_reference(site)
+    what_a_parameter_is_is_no_type(site)
     every_statement_has_its_formulas(site)
     every_algorithm_stands_beside_its_code(site)
     nothing_is_fetched_from_elsewhere(site)
@@ -132,6 +133,13 @@ def every_public_name_is_in_the_reference(site):
     inventory = zlib.decompress((site / "objects.inv").read_bytes().split(b"\n", 4)[4]).decode()
     known = {line.split()[0].rsplit(".", 1)[-1] for line in inventory.splitlines()}
     assert [f"{p}.{name}" for p in PACKAGES for name, _ in public(p) if name not in known] == []
+
+
+def what_a_parameter_is_is_no_type(site):
+    page = (site / "reference" / "tasks" / "index.html").read_text()
+    assert "of every tensor that the task takes and gives" in page
+    assert "<code>of every tensor" not in page
+    assert "<blockquote>" not in page, "an example is not shown as code"
 
 
 def every_statement_has_its_formulas(site):

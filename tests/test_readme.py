@@ -51,6 +51,22 @@ def test_every_algorithm_and_theorem_is_in_the_table():
     assert missing == []
 
 
+def test_figures_stand_beside_the_command_that_makes_them():
+    """The picture's maker is printed under it; the counts are those of the generated page."""
+    from validation.figures import catalogue
+
+    made = {picture.path: picture.name for picture in catalogue().values()}
+    pictures = re.findall(r"!\[[^\]]*\]\(([^)]+)\)\n\n(.*?)\n\n", README, flags=re.DOTALL)
+    assert pictures
+    for path, caption in pictures:
+        assert f"`python -m validation.figures --only {made[path]}`" in caption
+    page = (Path(__file__).parent.parent / "docs/falsify.md").read_text()
+    assert "`python -m dfltheory.analysis.falsify.page docs/counterexamples docs/falsify.md`" in page
+    counts = r"Of (\d+)\s+statements as printed or as derived in the appendices\D+(\d+)\D+(\d+) corrected"
+    (shown,), (counted,) = re.findall(counts, README), re.findall(counts, page)
+    assert shown == counted
+
+
 def test_links_and_pictures_exist():
     targets = re.findall(r"\]\(([^)#]+)\)", README)
     assert targets
