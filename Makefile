@@ -55,7 +55,8 @@ bench: $(DEV) ## the workloads of the benchmarks, as ratios
 	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest benchmarks -o python_files='bench_*.py' --benchmark-only -q
 
 notebooks: $(DEV) ## execute the notebooks again and keep what they show
-	@cd notebooks && PYTHONHASHSEED=0 ../$(BIN)/jupyter execute --inplace *.ipynb
+	@cd notebooks && MPLBACKEND=module://matplotlib_inline.backend_inline PYTHONHASHSEED=0 \
+		../$(BIN)/jupyter execute --inplace *.ipynb
 
 docs: $(DEV) ## the documentation, built strictly into site/
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
