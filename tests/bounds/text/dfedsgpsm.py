@@ -251,6 +251,7 @@ TERMS = {
     ("dfedsgpsm.corollary_1", "corrected"): corollary_a,
     ("dfedsgpsm.corollary_1", "corrected_windows"): corollary_a_windows,
     ("dfedsgpsm.rate_remark_2", "printed"): lambda K, T, delta: {
+        "rate": 1 / sqrt(T),
         "sharpness": 1 / T,
         "drift": 1 / (T * T * K * delta),
     },
