@@ -11,6 +11,8 @@ import griffe
 
 _ITEM = re.compile(r"^(\*{0,2}\w+(?:, \*{0,2}\w+)*) : (?=\S)", flags=re.MULTILINE)
 _LISTS = re.compile(r"^(Parameters|Attributes)\n-+\n(.*?)(?=^\w+\n-+$|\Z)", flags=re.MULTILINE | re.DOTALL)
+_EXAMPLES = re.compile(r"^Examples\n-+$", flags=re.MULTILINE)
+_SESSION = re.compile(r"^>>> .*?(?=\n\n|\Z)", flags=re.MULTILINE | re.DOTALL)
 
 
 class Described(griffe.Extension):
@@ -18,7 +20,14 @@ class Described(griffe.Extension):
 
     def on_instance(self, *, obj: griffe.Object, **_: object) -> None:
         if obj.docstring is not None:
-            obj.docstring.value = described(obj.docstring.value)
+            obj.docstring.value = fenced(described(obj.docstring.value))
+
+
+def fenced(text: str) -> str:
+    """Sessions (``>>>`` to the next empty line) as code where no heading says so (else: quotations)."""
+    if _EXAMPLES.search(text):
+        return text
+    return _SESSION.sub(r"```pycon\n\g<0>\n```", text)
 
 
 def described(text: str) -> str:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import importlib
 import inspect
-import re
+
+from docstrings import fenced
 
 PACKAGES = ("graphs", "bounds", "tasks", "models", "algorithms", "training", "analysis", "testing")
 
@@ -44,14 +45,9 @@ def pages() -> dict[str, str]:
     return {**made, "reference/constants.md": "\n".join(shared)}
 
 
-def _fenced(text: str) -> str:
-    """Examples (``>>>`` up to the next empty line) as code."""
-    return re.sub(r"^>>> .*?(?=\n\n|\Z)", r"```pycon\n\g<0>\n```", text, flags=re.MULTILINE | re.DOTALL)
-
-
 def _page(package: str) -> str:
     module = importlib.import_module(f"dfltheory.{package}")
-    lines = [f"# dfltheory.{package}", "", _fenced(inspect.getdoc(module) or ""), ""]
+    lines = [f"# dfltheory.{package}", "", fenced(inspect.getdoc(module) or ""), ""]
     for _, path in public_names(package):
         lines += [f"::: {path}", ""]
     return "\n".join(lines)

@@ -1,0 +1,111 @@
+"""A wrong rule is caught: every experiment tells it from the paper's."""
+
+import dataclasses
+
+import pytest
+
+import dfltheory as dfl
+from dfltheory.analysis.experiment import perform
+from tests.validation.test_experiments import KEYS, module_of
+from validation import effects, images, topologies
+
+KEY = "dfedsam.theorem_4_5"
+
+
+def like(algorithm, **changed):
+    """The algorithm under its own name, with some of its rule changed."""
+    cls = type(algorithm)
+    wrong = type(cls.__name__, (cls,), changed)
+    return wrong(**{f.name: getattr(algorithm, f.name) for f in dataclasses.fields(algorithm)})
+
+
+@pytest.mark.parametrize(
+    "key", [pytest.param(k, marks=pytest.mark.slow) if ".theorem_" in k else k for k in KEYS]
+)
+def test_local_steps_that_go_nowhere_break_a_bound_that_the_rule_satisfies(key):
+    """A planted bound between what the rule attains and what a rule attains that takes no step."""
+    cases = module_of(key).cases(quick=True)
+    if key == "dfedsam.theorem_4_5":
+        cases = [c for c in cases if c.group.startswith("quadratic, constants") and c.column == "complete"]
+    case = dataclasses.replace(min(cases, key=lambda c: (c.rounds, c.column == "ring")), seeds=4)
+    stuck = like(case.algorithm, decayed=lambda self, eta, t: 0.0)
+    rule, wrong = perform(case), perform(dataclasses.replace(case, algorithm=stuck))
+    a, b = next(
+        (v, w)
+        for v, w in zip(rule.verdicts, wrong.verdicts)
+        if v.kind in ("holds", "vacuous") and v.variant.startswith("corrected")
+    )
+    assert a.ratio_ci[1] < b.ratio_ci[0]
+    theorem = dfl.bounds.get(key, variant=a.variant)
+    between = (a.ratio_ci[1] * b.ratio_ci[0]) ** 0.5
+    planted = dataclasses.replace(theorem, parts={k: part * between for k, part in theorem.parts.items()})
+    assert dfl.compare(rule.run, planted, **case.constants).kind == "holds"
+    assert dfl.compare(wrong.run, planted, **case.constants).kind == "violated"
+
+
+@pytest.mark.slow
+def test_gossip_that_hears_nobody_breaks_the_rankings(monkeypatch):
+    """Without communication neither the graph nor the number of gossip steps can matter."""
+    real = dfl.algorithms.DFedSAM
+    deaf = type(
+        "DFedSAM", (real,), {"communicate": lambda self, state, mix: real.communicate(self, state, alone)}
+    )
+    monkeypatch.setattr(dfl.algorithms, "DFedSAM", deaf)
+    assert {claim.verdict for claim in topologies.ranking_claims(quick=True)}.isdisjoint({"holds"})
+
+
+def alone(values, times=1):
+    """A network in which nobody hears anybody."""
+    return values
+
+
+@pytest.mark.parametrize(
+    ("claims_of", "name", "fixed"),
+    [
+        (effects.more_local_steps, "DFedAvg", {"K": 5}),
+        (effects.momentum, "DFedSGPM", {"alpha": 0.5}),
+        (effects.penalty, "DFedADMM", {"lam": 0.2}),
+        (effects.radius, "DFedSAM", {"rho": 0.1}),
+    ],
+)
+def test_a_rule_that_ignores_its_letter_shows_no_effect_of_it(claims_of, name, fixed, monkeypatch):
+    real = getattr(dfl.algorithms, name)
+    monkeypatch.setattr(dfl.algorithms, name, lambda **letters: real(**{**letters, **fixed}))
+    assert {claim.verdict for claim in claims_of(True)}.isdisjoint({"holds"})
+
+
+def test_one_noise_for_all_clients_shows_no_speed_up(monkeypatch):
+    """Were the floor the same at every m, the claim that it falls as 1/m would be violated."""
+    real = dfl.tasks.quadratic
+    monkeypatch.setattr(
+        dfl.tasks, "quadratic", lambda m, sigma, **rest: real(m=m, sigma=sigma * (m / 4) ** 0.5, **rest)
+    )
+    assert [claim.verdict for claim in effects.more_clients(True)] == ["violated"]
+
+
+@pytest.mark.slow
+def test_the_experiment_on_images_can_fail(monkeypatch):
+    """On the bundled digits: a millionth of every bound is violated, and a wrong network is refused."""
+    task = dfl.tasks.image_task(
+        "digits", images.M, model="mlp", partition="dirichlet", alpha=0.6, examples=120, batch=10
+    )
+    first = images.constants_along(task, dfl.tasks.estimate.pilot(task, steps=5, keep=2))
+    task, W = task.with_constants(first), dfl.graphs.metropolis(dfl.graphs.complete(images.M))
+
+    def kinds(W):
+        return {v.kind for v in images.judged(task, KEY, images.sam(first), W, rounds=10).verdicts}
+
+    assert kinds(W) <= {"holds", "vacuous"}
+    real = dfl.bounds.get
+
+    def planted(key, variant="printed"):
+        theorem = real(key, variant=variant)
+        return dataclasses.replace(theorem, parts={k: part / 10**6 for k, part in theorem.parts.items()})
+
+    monkeypatch.setattr(dfl.bounds, "get", planted)
+    assert "violated" in kinds(W)
+    monkeypatch.undo()
+    wrong = W.copy()
+    wrong[0, 0] += 0.5
+    with pytest.raises(dfl.DFLTheoryError, match="sums to"):
+        kinds(wrong)
