@@ -61,6 +61,7 @@ class ProblemConstants:
         return {n: float(v) for n in names if (v := getattr(self, n)) is not None}
 
     def standing_of(self, name: str) -> Standing:
+        """How a constant is known: ``exact`` unless something else was said of it."""
         return self.standing.get(name, "exact")
 
 
@@ -88,6 +89,7 @@ class NetworkConstants:
         return {n: v for n in names if (v := getattr(self, n)) is not None}
 
     def standing_of(self, name: str) -> Standing:
+        """How a constant is known: ``exact`` unless something else was said of it."""
         return self.standing.get(name, "exact")
 
 
