@@ -131,7 +131,9 @@ def test_most_corners_are_judged_and_not_set_aside():
         for corner in ("inside", "m=1")
         if judged(t, **CORNERS[corner]).kind == "not applicable"
     }
-    assert aside == {("dfedsgpsm.theorem_1 corrected_minimal", "m=1")}  # it asks for m >= 2
+    patient = {(f"dfedmdc.rate_theorem_{n} corrected", c) for n in (1, 2) for c in ("inside", "m=1")}
+    # the one asks for m >= 2, the others for T >= 1024/(1 - lam)^2
+    assert aside == {("dfedsgpsm.theorem_1 corrected_minimal", "m=1"), *patient}
 
 
 @pytest.mark.parametrize("corner", ["m=1", "all"])

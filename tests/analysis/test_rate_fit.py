@@ -288,7 +288,7 @@ def test_the_start_falls_as_the_optimization_term_and_never_refutes_it_on_the_wa
 
 
 def test_a_rate_that_a_paper_states_is_consistent_and_a_faster_one_refuted():
-    # Remark 2 of DFedSGPSM: O(1/T^(1/2)), next to which the share of SAM, O(1/T + 1/(T^2 K delta)), is neglected
+    # Remark 2 of DFedSGPSM: O(1/T^(1/2)), next to which SAM's share, O(1/T + 1/(T^2 K delta)), is neglected
     setting = Setting(sigma_l=1.0, m=4, K=2, T=10**9, letters={"alpha": 0.5})
     horizons = [1e8, 1e9, 1e10, 1e11]
     found = rate_fit("dfedsgpsm.rate_remark_2", setting, "T", horizons)

@@ -47,7 +47,7 @@ class Outcome:
     ) -> Outcome:
         """What the item's measures read from the results of its cells."""
         values = {
-            entry: tuple(item.measures(entry[1]).of(results[entry, seed]) for seed in seeds)
+            entry: tuple(_kept(item.measures(entry[1]).of(results[entry, seed])) for seed in seeds)
             for entry in item.cells()
         }
         return cls(item, scale, tuple(seeds), values)
@@ -185,6 +185,11 @@ class Outcome:
                 printed += f" of {c.said}"
             lines[1] += f"\n| {c.text} | {c.pairs} | {printed} | {c.mean} | {c.every} |"
         return lines
+
+
+def _kept(value: float) -> float:
+    """As the CSV file keeps it, so that a page made from the file is the same."""
+    return float(f"{value:.6g}")
 
 
 def _mean(numbers: Sequence[float]) -> float:

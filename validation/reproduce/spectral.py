@@ -31,7 +31,7 @@ class Spectral:
     def gaps(self) -> list[Gap]:
         """For each topology and m: the stated expression and the computed gap 1 - lambda."""
         found = []
-        for name in ("complete", "ring", "grid", "directed_exponential"):
+        for name in ("complete", "disconnected", "ring", "grid", "directed_exponential"):
             for m in SIZES:
                 row = graphs.table1(name, m)
                 found.append(Gap(name, m, f"{row.relation} {row.formula}", row.stated, row.true))
@@ -51,9 +51,13 @@ class Spectral:
         for gap in self.gaps():
             lines[-1] += (
                 f"\n| {gap.topology} | {gap.m} | {gap.stated} | {gap.value:.4g} | {gap.computed:.4g}"
-                f" | {gap.value / gap.computed:.3g} |"
+                f" | {_ratio(gap)} |"
             )
         return "\n\n".join(lines) + "\n"
+
+
+def _ratio(gap: Gap) -> str:
+    return f"{gap.value / gap.computed:.3g}" if gap.computed else "both 0"
 
 
 __all__ = ["SIZES", "Gap", "Spectral"]
