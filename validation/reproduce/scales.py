@@ -59,7 +59,8 @@ class Scale:
         if own.rounds is not None:
             lines.append(f"{own.rounds} rounds for its {rounds}")
         if own.images is not None:
-            lines.append(f"{own.images} training images a client, minibatches of {own.batch} for its 128")
+            batches = "" if own.batch == 128 else f", minibatches of {own.batch} for its 128"
+            lines.append(f"{own.images} training images a client{batches}")
         if own.tests is not None:
             lines.append(f"{own.tests} test images")
         if own.model is not None and own.model != model:
