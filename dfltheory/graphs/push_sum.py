@@ -25,7 +25,6 @@ from dfltheory.graphs.matrices import (
     ROUNDING,
     Matrix,
     entries,
-    is_sparse,
     line_counts,
     line_sums,
     to_dense,
@@ -164,7 +163,7 @@ def _whole(P: Matrix) -> Matrix:
     sums = line_sums(P, axis=0)
     if np.abs(sums - 1).max() <= SETTLED / 10:
         return P
-    return sp.csr_array(P @ sp.diags_array(1 / sums)) if is_sparse(P) else P / sums
+    return P / sums if isinstance(P, np.ndarray) else sp.csr_array(P @ sp.diags_array(1 / sums))
 
 
 def require_column_stochastic(P: Matrix, what: str = "P", eps: float = ROUNDING) -> None:
