@@ -21,6 +21,11 @@ def test_every_picture_that_a_page_shows_is_made_and_every_picture_made_is_shown
     shown = {image for page in every for image in pages.images(ROOT, page)}
     made = {p.path for p in figures.catalogue().values() if not p.path.endswith(".ipynb")}
     assert "docs/figures/quadratic.png" in made
+    trained = {image for image in shown if image.startswith("docs/reproduce/")}
+    for image in trained:  # long runs: the page of the same name has its own command
+        key = Path(image).stem.rpartition("-")[0]
+        assert f"python -m validation.reproduce {key} " in (ROOT / image).with_suffix(".md").read_text()
+    made |= trained
     assert shown == made
     lying = {p.relative_to(ROOT).as_posix() for p in (ROOT / "docs").rglob("*") if is_picture(p)}
     assert lying == made
