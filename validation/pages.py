@@ -79,8 +79,8 @@ def gallery(root: Path, pictures: Sequence[Picture]) -> str:
         "python -m validation.figures --check   # is each stored picture what comes out?",
         "```",
         "",
-        "The [papers' tables and figures](../reproduce/index.md) are runs of up to an hour: each of their pages "
-        "prints its own command.",
+        "The [papers' tables and figures](../reproduce/index.md) are runs of up to an hour: each of their "
+        "pages prints its own command.",
     ]
     for picture in pictures:
         if picture.path.endswith(".png"):
