@@ -426,7 +426,7 @@ def test_without_distributed_the_extra_is_named(plan, tmp_path, monkeypatch):
 def test_a_cluster_of_separate_processes_gives_the_same_numbers(plan, tmp_path, whole):
     distributed = pytest.importorskip("distributed")
     with distributed.LocalCluster(
-        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, host="127.0.0.1"
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0", host="127.0.0.1"
     ) as cluster:
         with distributed.Client(cluster, set_as_default=False) as client:
             pids = set(client.run(os.getpid).values())
@@ -452,7 +452,7 @@ def cluster_of(distributed, **options):
         n_workers=2,
         threads_per_worker=1,
         processes=True,
-        dashboard_address=None,
+        dashboard_address=":0",
         host="127.0.0.1",
         silence_logs=50,
         **options,
