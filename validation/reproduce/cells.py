@@ -313,6 +313,7 @@ class Personal:
 
     def __call__(self, t: int, state: Any, recorder: Any) -> None:
         if t % self._plan.every == 0 or t == self._plan.rounds:
+            # minibatches of a seed index that no run has: the run's own chance is not used up
             chance = RoundOracle(self._task, [self._plan.rounds], self._plan.seed, t, self._plan.rounds)
             own = self._task.client_accuracy(self._algorithm.local_update(state, chance).z)
             assert own is not None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any, Literal
 
 from dfltheory.errors import InputError
@@ -198,8 +199,7 @@ def best(rows: Sequence[str], over: Sequence[str], columns: Iterable[str], text:
 
 def rising(columns: Sequence[str], rows: Sequence[str], text: str) -> Order:
     """In every row, every column is better than the one before it."""
-    pairs = zip(columns[1:], columns[:-1])
-    return Order(text, tuple(((r, b), (r, a)) for b, a in pairs for r in rows))
+    return Order(text, tuple(((r, later), (r, sooner)) for sooner, later in pairwise(columns) for r in rows))
 
 
 __all__ = [
