@@ -6,6 +6,8 @@ x0 : list of m vectors, the starting models
 gradient(i, y, xi) : stochastic gradient of client i at y on minibatch xi
 draws[t][k][i] : the minibatch of client i at local step k of round t
 W[t] : list of the matrices of round t, one for every gossip step
+decay : the step sizes of round t are eta * decay^t
+weight_decay : every gradient has weight_decay * y added, y where the step begins, whatever SAM does
 
 and returns the list over rounds 0..T of the list of the clients' models.
 """
@@ -17,13 +19,13 @@ def norm(v):
     return np.sqrt(sum(float(a) * float(a) for a in v))
 
 
-def sam_gradient(gradient, i, y, xi, rho):
+def sam_gradient(gradient, i, y, xi, rho, weight_decay=0.0):
     """grad F_i(y + rho g/||g||; xi), g = grad F_i(y; xi): both on xi."""
     g = gradient(i, y, xi)
-    if rho == 0:
-        return g
     length = norm(g)
-    return g if length == 0 else gradient(i, y + rho * g / length, xi)
+    if rho > 0 and length > 0:
+        g = gradient(i, y + rho * g / length, xi)
+    return g + weight_decay * y
 
 
 def neighbours_average(matrix, z):
@@ -38,11 +40,11 @@ def neighbours_average(matrix, z):
     return averaged
 
 
-def dpsgd(x0, gradient, draws, W, eta, order="combine-then-adapt", decay=1.0):
+def dpsgd(x0, gradient, draws, W, eta, order="combine-then-adapt", decay=1.0, weight_decay=0.0):
     x = [v.copy() for v in x0]
     path = [x]
     for t in range(len(W)):
-        g = [gradient(i, x[i], draws[t][0][i]) for i in range(len(x))]
+        g = [gradient(i, x[i], draws[t][0][i]) + weight_decay * x[i] for i in range(len(x))]
         step = eta * decay**t
         if order == "combine-then-adapt":
             mixed = neighbours_average(W[t][0], x)
@@ -61,8 +63,7 @@ def dfedsam(x0, gradient, draws, W, eta, K, rho=0.0, Q=1, decay=1.0, weight_deca
         for i in range(len(x)):
             y = x[i].copy()
             for k in range(K):
-                g = sam_gradient(gradient, i, y, draws[t][k][i], rho)
-                y = y - eta * decay**t * (g + weight_decay * y)
+                y = y - eta * decay**t * sam_gradient(gradient, i, y, draws[t][k][i], rho, weight_decay)
             z.append(y)
         for q in range(Q):
             z = neighbours_average(W[t][q], z)
@@ -75,27 +76,28 @@ def dfedavg(x0, gradient, draws, W, eta, K, **options):
     return dfedsam(x0, gradient, draws, W, eta, K, rho=0.0, Q=1, **options)
 
 
-def dfedavgm(x0, gradient, draws, W, eta, K, alpha, keep_momentum=False):
+def dfedavgm(x0, gradient, draws, W, eta, K, alpha, keep_momentum=False, decay=1.0, weight_decay=0.0):
     """The heavy ball in Sun et al.'s form y_{k+1} = y_k - eta g_k + alpha (y_k - y_{k-1})."""
     x = [v.copy() for v in x0]
     velocity = [np.zeros_like(v) for v in x0]
     path = [x]
     for t in range(len(W)):
         z = []
+        step = eta * decay**t
         for i in range(len(x)):
             y = x[i].copy()
-            before = y.copy() if not keep_momentum else y + eta * velocity[i]
+            before = y.copy() if not keep_momentum else y + step * velocity[i]
             for k in range(K):
-                g = gradient(i, y, draws[t][k][i])
-                y, before = y - eta * g + alpha * (y - before), y
-            velocity[i] = (before - y) / eta
+                g = gradient(i, y, draws[t][k][i]) + weight_decay * y
+                y, before = y - step * g + alpha * (y - before), y
+            velocity[i] = (before - y) / step
             z.append(y)
         x = neighbours_average(W[t][0], z)
         path.append(x)
     return path
 
 
-def push_sum(x0, gradient, draws, W, eta, K=1, alpha=0.0, rho=0.0, decay=1.0):
+def push_sum(x0, gradient, draws, W, eta, K=1, alpha=0.0, rho=0.0, decay=1.0, weight_decay=0.0):
     """SGP, OSGP, DFedSGPM, DFedSGPSM line by line: v is reset, z = x / w, w is mixed by the same P."""
     m = len(x0)
     x = [v.copy() for v in x0]
@@ -108,7 +110,7 @@ def push_sum(x0, gradient, draws, W, eta, K=1, alpha=0.0, rho=0.0, decay=1.0):
             v = np.zeros_like(y)
             for k in range(K):
                 z = y / w[i]
-                g = sam_gradient(gradient, i, z, draws[t][k][i], rho)
+                g = sam_gradient(gradient, i, z, draws[t][k][i], rho, weight_decay)
                 v = alpha * v + g
                 y = y - eta * decay**t * v
             half.append(y)
@@ -119,7 +121,7 @@ def push_sum(x0, gradient, draws, W, eta, K=1, alpha=0.0, rho=0.0, decay=1.0):
     return path
 
 
-def dfedadmm(x0, gradient, draws, W, eta, K, lam, rho=0.0, decay=1.0):
+def dfedadmm(x0, gradient, draws, W, eta, K, lam, rho=0.0, decay=1.0, weight_decay=0.0):
     m = len(x0)
     x = [v.copy() for v in x0]
     dual = [np.zeros_like(v) for v in x0]
@@ -129,7 +131,7 @@ def dfedadmm(x0, gradient, draws, W, eta, K, lam, rho=0.0, decay=1.0):
         for i in range(m):
             y = x[i].copy()
             for k in range(K):
-                g = sam_gradient(gradient, i, y, draws[t][k][i], rho)
+                g = sam_gradient(gradient, i, y, draws[t][k][i], rho, weight_decay)
                 y = y - eta * decay**t * (g - dual[i] + (y - x[i]) / lam)
             z.append(y - lam * dual[i])
             dual[i] = dual[i] - (y - x[i]) / lam
@@ -145,7 +147,7 @@ def auxiliary_sequence(means, eta, K, lam):
     return [now + (1 - gamma) / gamma * (now - then) for now, then in zip(means, before)]
 
 
-def block_steps(gradient, i, y, xis, block, eta, rho=0.0, alpha=0.0):
+def block_steps(gradient, i, y, xis, block, eta, rho=0.0, alpha=0.0, weight_decay=0.0):
     """Steps on the coordinates in ``block`` with the others fixed, one for each minibatch."""
     y = y.copy()
     v = np.zeros(len(block))
@@ -155,7 +157,7 @@ def block_steps(gradient, i, y, xis, block, eta, rho=0.0, alpha=0.0):
             point = y.copy()
             point[block] = point[block] + rho * g / norm(g)
             g = gradient(i, point, xi)[block]
-        v = alpha * v + g
+        v = alpha * v + g + weight_decay * y[block]
         y[block] = y[block] - eta * v
     return y
 
@@ -170,23 +172,26 @@ def mixed_bodies(matrix, z, u):
     return x
 
 
-def dfedmdc(x0, gradient, draws, W, u, v, eta_u, eta_v, K_u, K_v, rho=0.0, sam="u", alpha=0.0, fresh=True):
+def dfedmdc(
+    x0, gradient, draws, W, u, v, eta_u, eta_v, K_u, K_v, rho=0.0, sam="u", fresh=True, decay=1.0, **options
+):
     x = [a.copy() for a in x0]
     path = [x]
+    rho_u, rho_v = (rho if block in sam else 0.0 for block in "uv")
     for t in range(len(W)):
         z = []
         for i in range(len(x)):
             heads = [draws[t][k][i] for k in range(K_v)] if fresh else [draws[t][0][i]] * K_v
             bodies = [draws[t][K_v + k][i] for k in range(K_u)] if fresh else [draws[t][0][i]] * K_u
-            y = block_steps(gradient, i, x[i], heads, v, eta_v, rho if "v" in sam else 0.0, alpha)
-            y = block_steps(gradient, i, y, bodies, u, eta_u, rho if "u" in sam else 0.0, alpha)
+            y = block_steps(gradient, i, x[i], heads, v, eta_v * decay**t, rho_v, **options)
+            y = block_steps(gradient, i, y, bodies, u, eta_u * decay**t, rho_u, **options)
             z.append(y)
         x = mixed_bodies(W[t][0], z, u)
         path.append(x)
     return path
 
 
-def dispfl(x0, gradient, draws, W, masks, blocks, eta, K, sparsity, prune, decay=1.0):
+def dispfl(x0, gradient, draws, W, masks, blocks, eta, K, sparsity, prune, decay=1.0, weight_decay=0.0):
     m, T = len(x0), len(W)
     mask = [a.copy() for a in masks]
     x = [x0[i] * mask[i] for i in range(m)]
@@ -197,7 +202,7 @@ def dispfl(x0, gradient, draws, W, masks, blocks, eta, K, sparsity, prune, decay
         for i in range(m):
             y = x[i].copy()
             for k in range(K):
-                y = y - eta * decay**t * mask[i] * gradient(i, y, draws[t][k][i])
+                y = y - eta * decay**t * mask[i] * (gradient(i, y, draws[t][k][i]) + weight_decay * y)
             steep = np.abs(gradient(i, y, draws[t][K][i]))
             new = mask[i].copy()
             for block in blocks:
@@ -229,7 +234,7 @@ def server_average(z, active):
     return sum(z[i] for i in active) / len(active)
 
 
-def fedavg(x0, gradient, draws, active, eta, K, rho=0.0, alpha=0.0):
+def fedavg(x0, gradient, draws, active, eta, K, decay=1.0, **options):
     """FedAvg and FedSAM; ``active[t]`` lists the clients that round t samples."""
     x = [a.copy() for a in x0]
     path = [x]
@@ -237,87 +242,87 @@ def fedavg(x0, gradient, draws, active, eta, K, rho=0.0, alpha=0.0):
         everything = list(range(len(x[0])))
         z = list(x)
         for i in active[t]:
-            z[i] = block_steps(
-                gradient, i, x[i], [draws[t][k][i] for k in range(K)], everything, eta, rho, alpha
-            )
+            xis = [draws[t][k][i] for k in range(K)]
+            z[i] = block_steps(gradient, i, x[i], xis, everything, eta * decay**t, **options)
         mean = server_average(z, active[t])
         x = [mean.copy() for _ in x]
         path.append(x)
     return path
 
 
-def local(x0, gradient, draws, active, eta, K, alpha=0.0):
+def local(x0, gradient, draws, active, eta, K, decay=1.0, **options):
     x = [a.copy() for a in x0]
     path = [x]
     for t in range(len(active)):
         everything = list(range(len(x[0])))
-        x = [
-            block_steps(gradient, i, x[i], [draws[t][k][i] for k in range(K)], everything, eta, 0.0, alpha)
-            for i in range(len(x))
-        ]
+        xis = [[draws[t][k][i] for k in range(K)] for i in range(len(x))]
+        step = eta * decay**t
+        x = [block_steps(gradient, i, x[i], xis[i], everything, step, **options) for i in range(len(x))]
         path.append(x)
     return path
 
 
 def body_sharing(x0, draws, active, u, phases, finish=None):
-    """FedPer, FedRep, FedBABU: ``phases(i, y, minibatches)`` is a client's local work."""
+    """FedPer, FedRep, FedBABU: ``phases(t, i, y, minibatches)`` is a client's local work in round t."""
     x = [a.copy() for a in x0]
     path = [x]
     for t in range(len(active)):
         z = [a.copy() for a in x]
         for i in active[t]:
-            z[i] = phases(i, x[i], [xi[i] for xi in draws[t]])
+            z[i] = phases(t, i, x[i], [xi[i] for xi in draws[t]])
         mean = server_average(z, active[t])
         for a in z:
             a[u] = mean[u]
         x = z
         if finish is not None and t == len(active) - 1:
-            x = [finish(i, x[i], [xi[i] for xi in draws[-1]]) for i in range(len(x))]
+            x = [finish(t + 1, i, x[i], [xi[i] for xi in draws[-1]]) for i in range(len(x))]
         path.append(x)
     return path
 
 
-def fedper(x0, gradient, draws, active, u, v, eta, K, alpha=0.0):
-    def phases(i, y, xis):
-        return block_steps(gradient, i, y, xis, list(range(len(y))), eta, 0.0, alpha)
+def fedper(x0, gradient, draws, active, u, v, eta, K, decay=1.0, **options):
+    def phases(t, i, y, xis):
+        return block_steps(gradient, i, y, xis, list(range(len(y))), eta * decay**t, **options)
 
     return body_sharing(x0, draws, active, u, phases)
 
 
-def fedrep(x0, gradient, draws, active, u, v, eta_u, eta_v, K_u, K_v, alpha=0.0):
-    def phases(i, y, xis):
-        y = block_steps(gradient, i, y, xis[:K_v], v, eta_v, 0.0, alpha)
-        return block_steps(gradient, i, y, xis[K_v:], u, eta_u, 0.0, alpha)
+def fedrep(x0, gradient, draws, active, u, v, eta_u, eta_v, K_u, K_v, decay=1.0, **options):
+    def phases(t, i, y, xis):
+        y = block_steps(gradient, i, y, xis[:K_v], v, eta_v * decay**t, **options)
+        return block_steps(gradient, i, y, xis[K_v:], u, eta_u * decay**t, **options)
 
     return body_sharing(x0, draws, active, u, phases)
 
 
-def fedbabu(x0, gradient, draws, active, u, v, eta, K, K_v, alpha=0.0):
-    def phases(i, y, xis):
-        return block_steps(gradient, i, y, xis, u, eta, 0.0, alpha)
+def fedbabu(x0, gradient, draws, active, u, v, eta, K, K_v, decay=1.0, **options):
+    def phases(t, i, y, xis):
+        return block_steps(gradient, i, y, xis, u, eta * decay**t, **options)
 
-    def finish(i, y, xis):
+    def finish(t, i, y, xis):
         assert len(xis) == K_v
-        return block_steps(gradient, i, y, xis, list(range(len(y))), eta, 0.0, alpha)
+        return block_steps(gradient, i, y, xis, list(range(len(y))), eta * decay**t, **options)
 
     return body_sharing(x0, draws, active, u, phases, finish)
 
 
-def fedrod(x0, gradient, balanced, draws, active, u, v, eta, K):
+def fedrod(x0, gradient, balanced, draws, active, u, v, eta, K, decay=1.0, weight_decay=0.0):
+    """Weight decay draws the generic model towards 0, and the personal head by itself."""
     x = [a.copy() for a in x0]
     p = [np.zeros(len(v)) for _ in x0]
     path = [x]
     for t in range(len(active)):
         z = list(x)
+        step = eta * decay**t
         for i in active[t]:
             y = x[i].copy()
             for k in range(K):
                 xi = draws[t][k][i]
                 point = y.copy()
                 point[v] = y[v] + p[i]
-                step = eta * balanced(i, y, xi)
-                p[i] = p[i] - eta * gradient(i, point, xi)[v]
-                y = y - step
+                g = balanced(i, y, xi) + weight_decay * y
+                p[i] = p[i] - step * (gradient(i, point, xi)[v] + weight_decay * p[i])
+                y = y - step * g
             z[i] = y
         mean = server_average(z, active[t])
         x = [mean.copy() for _ in x]
@@ -328,20 +333,22 @@ def fedrod(x0, gradient, balanced, draws, active, u, v, eta, K):
     return path
 
 
-def ditto(x0, gradient, draws, active, eta, K, K_v, lam, decay=1.0):
+def ditto(x0, gradient, draws, active, eta, K, K_v, lam, decay=1.0, weight_decay=0.0):
     x = [a.copy() for a in x0]
     v = [a.copy() for a in x0]
     path = [v]
     for t in range(len(active)):
         z, new = list(x), list(v)
+        step = eta * decay**t
         for i in active[t]:
             y = x[i].copy()
             for k in range(K):
-                y = y - eta * decay**t * gradient(i, y, draws[t][k][i])
+                y = y - step * (gradient(i, y, draws[t][k][i]) + weight_decay * y)
             z[i] = y
             own = v[i].copy()
             for k in range(K_v):
-                own = own - eta * decay**t * (gradient(i, own, draws[t][K + k][i]) + lam * (own - x[i]))
+                g = gradient(i, own, draws[t][K + k][i]) + weight_decay * own
+                own = own - step * (g + lam * (own - x[i]))
             new[i] = own
         mean = server_average(z, active[t])
         x, v = [mean.copy() for _ in x], new

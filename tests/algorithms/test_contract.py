@@ -133,12 +133,31 @@ def test_states_that_are_passed_in_never_change(name):
     local = algorithm.local_update(state, oracle(task))
     middle = {k: v.clone() for k, v in tensors(local).items()}
     after = algorithm.communicate(local, mix_of(algorithm, task.m))
+    last = {k: v.clone() for k, v in tensors(after).items()}
     algorithm.finish(after, oracle(task))
+    for key, value in last.items():
+        assert torch.equal(tensors(after)[key], value)
     for key, value in before.items():
         assert torch.equal(tensors(state)[key], value)
     for key, value in middle.items():
         assert torch.equal(tensors(local)[key], value)
     assert not torch.equal(after.x, state.x)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_starting_models_and_data_that_are_passed_in_never_change(name):
+    task, algorithm = problem(batch=None), make(name)
+    x0 = torch.randn(2, task.m, task.d, generator=torch.Generator().manual_seed(8), dtype=torch.float64)
+    given, rows = x0.clone(), task.rows.clone()
+    state = algorithm.init(x0, oracle(task))
+    local = algorithm.local_update(state, oracle(task))
+    algorithm.finish(algorithm.communicate(local, mix_of(algorithm, task.m)), oracle(task))
+    topology = ring_matrix(5) if algorithm.needs_topology else None
+    train(algorithm, task, topology, rounds=3, seeds=2, x0=x0)
+    assert torch.equal(x0, given)
+    assert torch.equal(task.rows, rows)
+    if topology is not None:
+        np.testing.assert_array_equal(topology, ring_matrix(5))
 
 
 @pytest.mark.parametrize("name", NAMES)

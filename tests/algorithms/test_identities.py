@@ -38,12 +38,29 @@ def test_gossip_keeps_the_mean(name):
     torch.testing.assert_close(mixed.x.mean(1), sent.mean(1), rtol=0, atol=1e-13)
 
 
-@given(seed=st.integers(0, 10**6), rounds=st.integers(1, 12), m=st.integers(1, 7))
-def test_push_sum_weights_sum_to_m_and_stay_positive(seed, rounds, m):
-    algorithm = alg.SGP(eta=0.1)
+@pytest.mark.parametrize("name", ["dfedmdc", "dfedsmdc"])
+def test_partial_personalization_keeps_the_bodies_mean_and_every_head(name):
+    algorithm = alg.get(name)(**LETTERS[name])
+    scripted = Scripted(gradients(3))
+    scripted.shared = slice(0, 2)
+    local = algorithm.local_update(algorithm.init(start(), scripted), scripted)
+    mixed = algorithm.communicate(local, dense_mix(permuted_average(4, np.random.default_rng(1))))
+    torch.testing.assert_close(mixed.x[..., :2].mean(1), local.z[..., :2].mean(1), rtol=0, atol=1e-13)
+    assert not torch.allclose(mixed.x[..., :2], local.z[..., :2])
+    assert torch.equal(mixed.x[..., 2:], local.z[..., 2:])
+
+
+@given(
+    name=st.sampled_from(["sgp", "osgp", "dfedsgpm", "dfedsgpsm"]),
+    seed=st.integers(0, 10**6),
+    rounds=st.integers(1, 12),
+    m=st.integers(1, 7),
+)
+def test_push_sum_weights_sum_to_m_and_stay_positive(name, seed, rounds, m):
+    algorithm = alg.get(name)(**LETTERS[name])
     state = algorithm.init(torch.ones(1, m, 2, dtype=F64), Scripted(gradients(1, (1, m, 2))))
     for t in range(rounds):
-        local = algorithm.local_update(state, Scripted(gradients(1, (1, m, 2), seed + t)))
+        local = algorithm.local_update(state, Scripted(gradients(2, (1, m, 2), seed + t)))
         total = local.z.sum(1)
         state = algorithm.communicate(local, dense_mix(directed(m, seed + t)))
         torch.testing.assert_close(state.w.sum(1), torch.full((1, 1), float(m), dtype=F64))
@@ -113,6 +130,12 @@ def test_k_momentum_steps_in_closed_form(alpha, K):
         alg.DFedSGPM(eta=0.3, K=K, alpha=alpha),
         alg.DFedSGPSM(eta=0.3, K=K, alpha=alpha, rho=0.0),
         alg.FedAvg(eta=0.3, K=K, alpha=alpha),
+        alg.FedSAM(eta=0.3, K=K, alpha=alpha, rho=0.0),
+        alg.FedPer(eta=0.3, K=K, alpha=alpha),
+        alg.Local(eta=0.3, K=K, alpha=alpha),
+        alg.DFedMDC(eta_u=0.3, eta_v=9.0, K_u=K, K_v=1, alpha=alpha),
+        alg.FedRep(eta_u=0.3, eta_v=9.0, K_u=K, K_v=1, alpha=alpha),
+        alg.FedBABU(eta=0.3, K=K, alpha=alpha),
     ]
     for algorithm in cases:
         scripted = Scripted(g)
@@ -170,6 +193,34 @@ REDUCTIONS = {
     "rho = 0: DFedSGPSM is DFedSGPM": (
         lambda: path(alg.DFedSGPSM(eta=0.2, K=3, alpha=0.6, rho=0.0), directed(5)),
         lambda: path(alg.DFedSGPM(eta=0.2, K=3, alpha=0.6), directed(5)),
+    ),
+    "alpha = 0: DFedSGPM is OSGP": (
+        lambda: path(alg.DFedSGPM(eta=0.2, K=3, alpha=0.0), directed(5)),
+        lambda: path(alg.OSGP(eta=0.2, K=3), directed(5)),
+    ),
+    "alpha = rho = 0, K = 1: DFedSGPSM is SGP": (
+        lambda: path(alg.DFedSGPSM(eta=0.2, K=1, alpha=0.0, rho=0.0), directed(5)),
+        lambda: path(alg.SGP(eta=0.2), directed(5)),
+    ),
+    "K = 1: momentum that starts at 0 has no say in DFedAvgM": (
+        lambda: path(alg.DFedAvgM(eta=0.2, K=1, alpha=0.9), RING),
+        lambda: path(alg.DFedAvg(eta=0.2, K=1), RING),
+    ),
+    "alpha = 0: momentum that is kept is none": (
+        lambda: path(alg.DFedAvgM(eta=0.2, K=3, alpha=0.0, keep_momentum=True), RING),
+        lambda: path(alg.DFedAvg(eta=0.2, K=3), RING),
+    ),
+    "rho = 0: FedSAM is FedAvg": (
+        lambda: path(alg.FedSAM(eta=0.2, K=3, rho=0.0, alpha=0.5)),
+        lambda: path(alg.FedAvg(eta=0.2, K=3, alpha=0.5)),
+    ),
+    "K = 1, eta = lam: DFedADMM forgets its duals, and is DFedAvg": (
+        lambda: path(alg.DFedADMM(eta=0.3, K=1, lam=0.3), RING),
+        lambda: path(alg.DFedAvg(eta=0.3, K=1), RING),
+    ),
+    "a pull towards the server without strength: Ditto is Local": (
+        lambda: path(alg.Ditto(eta=0.2, K=2, K_v=3, lam=1e-300), batch=None),
+        lambda: path(alg.Local(eta=0.2, K=3), batch=None),
     ),
     "K = 1: OSGP is SGP": (
         lambda: path(alg.OSGP(eta=0.2, K=1), directed(5)),

@@ -22,35 +22,19 @@ def case(cls, twin, calls, letters, **more):
 
 GOSSIP = {
     "dpsgd": case(alg.DPSGD, reference.dpsgd, 1, {"eta": 0.3}),
-    "dpsgd-atc": case(
-        alg.DPSGD, reference.dpsgd, 1, {"eta": 0.3, "order": "adapt-then-combine", "decay": 0.9}
-    ),
+    "dpsgd-atc": case(alg.DPSGD, reference.dpsgd, 1, {"eta": 0.3, "order": "adapt-then-combine"}),
     "dfedavg": case(alg.DFedAvg, reference.dfedavg, 3, {"eta": 0.2, "K": 3}),
-    "dfedavg-decays": case(
-        alg.DFedAvg, reference.dfedavg, 3, {"eta": 0.2, "K": 3, "decay": 0.8, "weight_decay": 0.3}
-    ),
     "dfedavgm": case(alg.DFedAvgM, reference.dfedavgm, 3, {"eta": 0.2, "K": 3, "alpha": 0.7}),
     "dfedavgm-kept": case(
         alg.DFedAvgM, reference.dfedavgm, 3, {"eta": 0.2, "K": 3, "alpha": 0.7, "keep_momentum": True}
     ),
     "dfedsam": case(alg.DFedSAM, reference.dfedsam, 3, {"eta": 0.2, "K": 3, "rho": 0.4}),
-    "dfedsam-mgs": case(
-        alg.DFedSAM, reference.dfedsam, 2, {"eta": 0.2, "K": 2, "rho": 0.4, "Q": 3, "weight_decay": 0.2}
-    ),
+    "dfedsam-mgs": case(alg.DFedSAM, reference.dfedsam, 2, {"eta": 0.2, "K": 2, "rho": 0.4, "Q": 3}),
     "sgp": case(alg.SGP, reference.push_sum, 1, {"eta": 0.3}),
     "osgp": case(alg.OSGP, reference.push_sum, 3, {"eta": 0.2, "K": 3}),
     "dfedsgpm": case(alg.DFedSGPM, reference.push_sum, 3, {"eta": 0.2, "K": 3, "alpha": 0.6}),
     "dfedsgpsm": case(alg.DFedSGPSM, reference.push_sum, 3, {"eta": 0.2, "K": 3, "alpha": 0.6, "rho": 0.3}),
     "dfedadmm": case(alg.DFedADMM, reference.dfedadmm, 3, {"eta": 0.2, "K": 3, "lam": 0.5}),
-    "dfedsgpm-decays": case(
-        alg.DFedSGPM, reference.push_sum, 3, {"eta": 0.2, "K": 3, "alpha": 0.6, "decay": 0.8}
-    ),
-    "dfedadmmsam-decays": case(
-        alg.DFedADMMSAM,
-        reference.dfedadmm,
-        3,
-        {"eta": 0.2, "K": 3, "lam": 0.5, "rho": 0.3, "decay": 0.8},
-    ),
     "dfedadmmsam": case(alg.DFedADMMSAM, reference.dfedadmm, 3, {"eta": 0.2, "K": 3, "lam": 0.5, "rho": 0.3}),
 }
 TWO_BLOCKS = {
@@ -62,6 +46,14 @@ TWO_BLOCKS = {
         reference.dfedmdc,
         1,
         {"eta_u": 0.2, "eta_v": 0.3, "K_u": 3, "K_v": 2, "alpha": 0.5, "fresh": False},
+        u=U,
+        v=V,
+    ),
+    "dfedsmdc-momentum-one-batch": case(
+        alg.DFedSMDC,
+        reference.dfedmdc,
+        1,
+        {"eta_u": 0.2, "eta_v": 0.3, "K_u": 3, "K_v": 2, "rho": 0.4, "alpha": 0.5, "fresh": False},
         u=U,
         v=V,
     ),
@@ -78,24 +70,27 @@ TWO_BLOCKS = {
 }
 SERVER = {
     "fedavg": case(alg.FedAvg, reference.fedavg, 3, {"eta": 0.2, "K": 3, "alpha": 0.4}),
-    "fedsam": case(alg.FedSAM, reference.fedavg, 3, {"eta": 0.2, "K": 3, "rho": 0.3}),
+    "fedsam": case(alg.FedSAM, reference.fedavg, 3, {"eta": 0.2, "K": 3, "rho": 0.3, "alpha": 0.4}),
     "local": case(alg.Local, reference.local, 3, {"eta": 0.2, "K": 3, "alpha": 0.4}),
     "fedper": case(alg.FedPer, reference.fedper, 3, {"eta": 0.2, "K": 3, "alpha": 0.4}, u=U, v=V),
     "fedrep": case(
-        alg.FedRep, reference.fedrep, 5, {"eta_u": 0.2, "eta_v": 0.3, "K_u": 2, "K_v": 3}, u=U, v=V
+        alg.FedRep,
+        reference.fedrep,
+        5,
+        {"eta_u": 0.2, "eta_v": 0.3, "K_u": 2, "K_v": 3, "alpha": 0.4},
+        u=U,
+        v=V,
     ),
-    "fedbabu": case(alg.FedBABU, reference.fedbabu, 3, {"eta": 0.2, "K": 3, "K_v": 2}, u=U, v=V),
+    "fedbabu": case(
+        alg.FedBABU, reference.fedbabu, 3, {"eta": 0.2, "K": 3, "K_v": 2, "alpha": 0.4}, u=U, v=V
+    ),
     "fedrod": case(alg.FedRoD, reference.fedrod, 3, {"eta": 0.2, "K": 3}, u=U, v=V),
-    "ditto": case(alg.Ditto, reference.ditto, 5, {"eta": 0.2, "K": 3, "K_v": 2, "lam": 0.8, "decay": 0.9}),
+    "ditto": case(alg.Ditto, reference.ditto, 5, {"eta": 0.2, "K": 3, "K_v": 2, "lam": 0.8}),
+    "ditto-as-many": case(
+        alg.Ditto, reference.ditto, 6, {"eta": 0.2, "K": 3, "K_v": None, "lam": 0.8}, K_v=3
+    ),
 }
-
-
-DECAYING = {
-    name: CASES[name]
-    for CASES in (TWO_BLOCKS, SERVER)
-    for name in CASES
-    if not name.startswith(("dfedsmdc", "fedsam", "ditto"))  # not linear in their gradients
-}
+SCHEDULES = {"constant": {}, "decaying": {"decay": 0.8, "weight_decay": 0.3}}
 
 
 def starts(task):
@@ -138,9 +133,16 @@ PAIRS = [(name, kind) for name in GOSSIP for kind in ("ring", "moving", "random"
 PAIRS += [(name, "directed") for name in PUSH_SUM]
 
 
+def scheduled(case, schedule):
+    """The case with its step sizes decaying and its weights, too, or not; the twin's letters with it."""
+    algorithm, twin, calls, letters = case
+    return replace(algorithm, **SCHEDULES[schedule]), twin, calls, {**letters, **SCHEDULES[schedule]}
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES)
 @pytest.mark.parametrize(("name", "kind"), PAIRS)
-def test_over_networks(name, kind):
-    algorithm, twin, calls, letters = GOSSIP[name]
+def test_over_networks(name, kind, schedule):
+    algorithm, twin, calls, letters = scheduled(GOSSIP[name], schedule)
     task = Rows()
     sequence = network(kind, task.m)
     x0 = starts(task)
@@ -167,10 +169,11 @@ def squares(task, points):
     return [g @ g for g in gradients]
 
 
+@pytest.mark.parametrize("schedule", SCHEDULES)
 @pytest.mark.parametrize("split", ["slice", "positions"])
 @pytest.mark.parametrize("name", TWO_BLOCKS)
-def test_two_blocks(name, split):
-    algorithm, twin, calls, letters = TWO_BLOCKS[name]
+def test_two_blocks(name, split, schedule):
+    algorithm, twin, calls, letters = scheduled(TWO_BLOCKS[name], schedule)
     u = [0, 1, 2] if split == "slice" else [0, 2, 4]
     v = [j for j in range(5) if j not in u]
     task = Rows(d=5, shared=slice(0, 3) if split == "slice" else torch.tensor(u))
@@ -185,15 +188,16 @@ def test_two_blocks(name, split):
         np.testing.assert_allclose(run.consensus[s], consensus, rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.parametrize("schedule", SCHEDULES)
 @pytest.mark.parametrize("share", [1.0, 0.4])
 @pytest.mark.parametrize("name", SERVER)
-def test_with_a_server(name, share):
-    algorithm, twin, calls, letters = SERVER[name]
+def test_with_a_server(name, share, schedule):
+    algorithm, twin, calls, letters = scheduled(SERVER[name], schedule)
     if name != "local":
         algorithm = replace(algorithm, participation=share)
     task = Rows(d=5, shared=slice(0, 3))
     x0 = starts(task)
-    if name in ("fedavg", "fedsam", "fedrod", "ditto"):
+    if name.startswith(("fedavg", "fedsam", "fedrod", "ditto")):
         x0 = np.repeat(x0[:, :1], task.m, axis=1)  # the server's model is everybody's
     run = train(algorithm, task, rounds=ROUNDS, seeds=SEEDS, x0=x0, seed=ROOT)
     draws = draws_of(task, calls)
@@ -206,63 +210,15 @@ def test_with_a_server(name, share):
         first = [task.one_gradient] if name != "fedrod" else [task.one_gradient, task.one_balanced_gradient]
         path = twin(list(x0[s]), *first, [d[:, s] if len(d) else d for d in draws], active, **letters)
         _, consensus = agree(run, s, path)
-        if name not in ("ditto", "fedrod"):  # whose mean is the server's model
+        if not name.startswith(("ditto", "fedrod")):  # whose mean is the server's model
             np.testing.assert_allclose(run.consensus[s, -1:], consensus[-1:], rtol=1e-9, atol=1e-12)
 
 
-@pytest.mark.parametrize("name", DECAYING)
-def test_step_sizes_decay_and_weights_too(name):
-    """eta_t = 0.8^t eta and g + 0.3 y: for updates linear in the gradients, other gradients."""
-    algorithm, twin, calls, letters = DECAYING[name]
-    algorithm = replace(algorithm, decay=0.8, weight_decay=0.3)
-    task = Rows(d=5, shared=slice(0, 3))
-    sequence, x0 = network("ring", task.m), np.repeat(starts(task)[:, :1], task.m, axis=1)
-    topology = sequence if algorithm.needs_topology else None
-    run = train(algorithm, task, topology, rounds=ROUNDS, seeds=SEEDS, x0=x0, seed=ROOT)
-
-    def changed(i, y, xi):
-        return 0.8 ** xi[0] * (task.one_gradient(i, y, xi[1]) + 0.3 * y)
-
-    draws = draws_of(task, calls)
-    everybody = [list(range(task.m)) for _ in range(ROUNDS)]
-    network_or_clients = [[ring_matrix(task.m)]] * ROUNDS if topology is not None else everybody
-    for s in range(SEEDS):
-        if name == "fedrod":
-            path = decaying_fedrod(
-                task, list(x0[s]), [d[:, s] for d in draws[:-1]], letters["eta"], letters["K"]
-            )
-        else:
-            labelled = [[[(t, xi) for xi in of_k[s]] for of_k in d] for t, d in enumerate(draws)]
-            path = twin(list(x0[s]), changed, labelled, network_or_clients, **letters)
-        np.testing.assert_allclose(run.x[s], np.array(path[-1]), rtol=0, atol=1e-10)
-
-
-def decaying_fedrod(task, x, draws, eta, K):
-    """Fed-RoD with its own weight decay: y by y, and the personal head by itself."""
-    p = [np.zeros(2) for _ in x]
-    for t in range(ROUNDS):
-        z = []
-        for i in range(len(x)):
-            y = x[i].copy()
-            for k in range(K):
-                xi = draws[t][k][i]
-                point = y.copy()
-                point[V] += p[i]
-                step = task.one_balanced_gradient(i, y, xi) + 0.3 * y
-                p[i] = p[i] - eta * 0.8**t * (task.one_gradient(i, point, xi)[V] + 0.3 * p[i])
-                y = y - eta * 0.8**t * step
-            z.append(y)
-        x = [np.mean(z, axis=0) for _ in x]
-    personal = [a.copy() for a in x]
-    for i in range(len(x)):
-        personal[i][V] += p[i]
-    return [personal]
-
-
-def test_dispfl():
+@pytest.mark.parametrize("schedule", SCHEDULES)
+def test_dispfl(schedule):
     task = Rows(d=9, parts=((0, 4), (4, 9)))
     sequence, x0 = network("moving", task.m), starts(task)
-    letters = {"eta": 0.3, "K": 2, "sparsity": 0.4, "prune": 0.8, "decay": 0.9}
+    letters = {"eta": 0.3, "K": 2, "sparsity": 0.4, "prune": 0.8, **SCHEDULES[schedule]}
     algorithm = alg.DisPFL(**letters)
     run = train(algorithm, task, sequence, rounds=ROUNDS, seeds=SEEDS, x0=x0, seed=ROOT)
     first = algorithm.init(
@@ -285,3 +241,34 @@ def test_dispfl():
 def test_every_algorithm_has_a_twin():
     tested = [c[0].name for table in (GOSSIP, TWO_BLOCKS, SERVER) for c in table.values()] + ["dispfl"]
     assert set(tested) == set(alg.ALGORITHMS)
+
+
+@pytest.mark.parametrize("name", PUSH_SUM)
+def test_neighbours_that_losses_choose(name):
+    """DFedSGPSM-S: in round t the network sees f_i(x_i / w_i) of every client, before its local work."""
+    algorithm, twin, calls, letters = GOSSIP[name]
+    task, told, P = Rows(), [], directed(5, np.random.default_rng(8))
+
+    class Driven(Matrices):
+        needs_losses = True
+
+        def matrix(self, t, rng, losses=None):
+            told.append(losses)
+            self.given.append(P[np.argsort(losses)][:, np.argsort(losses)])
+            return self.given[-1]
+
+    sequence, x0 = Driven([P], random=True), starts(task)
+    run = train(algorithm, task, sequence, rounds=ROUNDS, seeds=SEEDS, x0=x0, seed=ROOT)
+    draws = draws_of(task, calls)
+    given = np.array(sequence.given).reshape(ROUNDS, SEEDS, 1, task.m, task.m)
+    for s in range(SEEDS):
+        path = twin(list(x0[s]), task.one_gradient, [d[:, s] for d in draws[:-1]], given[:, s], **letters)
+        np.testing.assert_allclose(run.x[s], np.array(path[-1]), rtol=0, atol=1e-10)
+        for t, models in enumerate(path[:-1]):
+            losses = [one_loss(task, i, z) for i, z in enumerate(models)]
+            np.testing.assert_allclose(told[t * SEEDS + s], losses, rtol=1e-9)
+
+
+def one_loss(task, i, z):
+    """Mean of log(1 + exp(-a z)) over the rows a of client i, and 0.05 |z|^2."""
+    return np.mean([np.log1p(np.exp(-float(a @ z))) for a in task.a[i]]) + 0.05 * float(z @ z)
