@@ -169,6 +169,10 @@ def test_what_was_sent_last_is_of_no_use_to_the_next_round(name):
     one, two = (algorithm.local_update(s, oracle(task)) for s in (state, forgotten))
     for key, value in tensors(one).items():
         assert torch.equal(tensors(two)[key], value)
+    for measured in (algorithm.models, algorithm.mean, algorithm.auxiliary):
+        assert measured(state) is measured(forgotten) is None or torch.equal(
+            measured(state), measured(forgotten)
+        )
 
 
 @pytest.mark.parametrize("name", NAMES)

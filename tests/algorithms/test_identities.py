@@ -115,6 +115,8 @@ def test_dfedadmms_auxiliary_sequence_moves_by_the_weighted_mean_gradient():
         state = algorithm.communicate(local, dense_mix(permuted_average(4, np.random.default_rng(t))))
         mean = sum(r * (1 - r) ** (K - 1 - k) / gamma * g[k] for k in range(K)).mean(1)
         torch.testing.assert_close(algorithm.auxiliary(state), w - lam * mean, rtol=0, atol=1e-13)
+    at_the_mean = alg.DFedADMM(eta=0.5, K=3, lam=0.5).auxiliary(state)  # gamma = 1
+    torch.testing.assert_close(at_the_mean, state.x.mean(1), rtol=0, atol=1e-15)
     assert alg.DFedADMM(eta=0.2, K=3, lam=0.5, decay=0.9).auxiliary(state) is None
     assert alg.DFedADMM(eta=0.6, K=3, lam=0.5).auxiliary(state) is None
 

@@ -11,10 +11,12 @@ import time
 
 import numpy as np
 import pytest
+import torch
 
 import dfltheory.algorithms as alg
 from dfltheory.constants import ProblemConstants
 from dfltheory.errors import DFLTheoryError
+from dfltheory.graphs import LossDriven
 from dfltheory.training import Checkpoint, History, train
 from tests.algorithms.problems import Matrices, Rows, permuted_average, ring_matrix
 from tests.algorithms.table import LETTERS
@@ -95,20 +97,35 @@ def test_it_really_goes_on_and_does_not_start_again(tmp_path):
         ({"x0": np.ones(6)}, "its start is"),
         ({"topology": np.full((5, 5), 0.2)}, "its network is"),
         ({"evaluate_every": 2}, "its evaluate_every is 1, not 2"),
+        ({"task": Rows(d=6, dtype=torch.float32)}, r"its task is \['rows', 5, 6, 'torch.float64'\], not"),
+        ({"task": Rows(d=6, m=4), "topology": ring_matrix(4)}, "its task is"),
     ],
 )
 def test_another_runs_checkpoint_is_refused(change, words, tmp_path):
     common = {
+        "task": Rows(d=6),
         "algorithm": alg.DFedAvg(eta=0.2, K=2),
         "topology": ring_matrix(5),
         "rounds": ROUNDS,
         "seeds": 2,
     }
     checkpoint = Checkpoint(tmp_path / "c")
-    train(task=Rows(d=6), checkpoint=checkpoint, **common)
+    train(checkpoint=checkpoint, **common)
     with pytest.raises(DFLTheoryError, match=words) as caught:
-        train(task=Rows(d=6), checkpoint=checkpoint, **(common | change))
+        train(checkpoint=checkpoint, **(common | change))
     assert "\n" not in str(caught.value)
+
+
+def test_a_run_whose_neighbours_are_chosen_by_losses_goes_on(tmp_path):
+    def go(k, **options):
+        method = alg.DFedSGPSM(eta=0.1, K=1, alpha=0.5)
+        return train(method, Rows(m=6), LossDriven(6, k), rounds=6, seeds=2, **options)
+
+    with pytest.raises(HaltError):
+        go(2, checkpoint=tmp_path / "c", callbacks=[interrupt_at(3)])
+    same(go(2, checkpoint=tmp_path / "c"), go(2))
+    with pytest.raises(DFLTheoryError, match="its network is"):
+        go(3, checkpoint=tmp_path / "c")
 
 
 def test_damaged_files_are_told(tmp_path):

@@ -1,4 +1,4 @@
-"""Two real processes over gloo give the trajectory of one."""
+"""Two real processes over gloo give the trajectory of one, also when they were interrupted on the way."""
 
 import os
 import subprocess
@@ -9,24 +9,33 @@ import pytest
 import torch
 
 import dfltheory.algorithms as alg
+from dfltheory.algorithms import State
 from dfltheory.errors import DFLTheoryError
 from dfltheory.training import History, train
-from dfltheory.training.ranks import Divisible
+from dfltheory.training.ranks import Divisible, Ranks
 from tests.algorithms.problems import Rows
 from tests.algorithms.table import LETTERS
+from tests.training.distributed_cases import images
 
 # what a user would write under torchrun: every rank runs this
 SCRIPT = """
 import sys
 import numpy as np, torch
 import dfltheory as dfl
-from dfltheory.training import Checkpoint
 from tests.training.distributed_cases import CASES
 torch.set_num_threads(1)
 meet = "file://" + sys.argv[1]
 torch.distributed.init_process_group("gloo", init_method=meet, rank=int(sys.argv[2]), world_size=2)
+def halt(t, state, recorder):
+    if t == 2:
+        raise KeyboardInterrupt
 for name, case in CASES.items():
-    history = dfl.train(**case(), distributed=True, progress=False)
+    file = f"{sys.argv[3]}/{name}.checkpoint"
+    try:
+        dfl.train(**case(), distributed=True, progress=False, checkpoint=file, callbacks=[halt])
+    except KeyboardInterrupt:
+        torch.distributed.barrier()
+    history = dfl.train(**case(), distributed=True, progress=False, checkpoint=file)
     if int(sys.argv[2]) == int(sys.argv[4]):
         history.save(f"{sys.argv[3]}/{name}")
 torch.distributed.destroy_process_group()
@@ -79,7 +88,6 @@ def test_any_task_divides_by_clients(name):
 
 def test_some_clients_see_what_they_would_see_among_all():
     from dfltheory.training.oracle import RoundOracle
-    from tests.training.distributed_cases import images
 
     def louder(X, generators):
         return X + torch.stack([torch.rand(X.shape[1:], generator=g, dtype=X.dtype) for g in generators])
@@ -97,6 +105,54 @@ def test_some_clients_see_what_they_would_see_among_all():
         )
     luck = RoundOracle(task, range(2), 0, 3, 9).uniform((5, 4))
     assert torch.equal(RoundOracle(task, range(2), 0, 3, 9).of(rows).uniform((3, 4)), luck[:, rows])
+
+
+@pytest.mark.parametrize(("m", "world"), [(10, 1), (10, 4), (5, 5), (7, 2), (101, 8)])
+def test_clients_are_divided_as_evenly_as_can_be_and_in_order(m, world, monkeypatch):
+    pretend(monkeypatch, world, 0)
+    here = []
+    for rank in range(world):
+        pretend(monkeypatch, world, rank)
+        team = Ranks(m)
+        assert team.first == (rank == 0)
+        here.append(list(range(m))[team.rows])
+        assert m // world <= len(here[-1]) <= -(-m // world)
+        x = torch.arange(2.0 * m * 3).view(2, m, 3)
+        assert torch.equal(team.here(State(x, x)).z, x[:, here[-1]])
+    assert [i for own in here for i in own] == list(range(m))
+
+
+def pretend(monkeypatch, world, rank):
+    """As if this were a process of a group."""
+    known = {"is_initialized": True, "get_world_size": world, "get_rank": rank}
+    for name, value in known.items():
+        monkeypatch.setattr(torch.distributed, name, lambda value=value: value)
+
+
+def test_more_processes_than_clients_are_told(monkeypatch):
+    pretend(monkeypatch, 4, 0)
+    with pytest.raises(DFLTheoryError, match=r"3 clients cannot be divided over 4 processes: start fewer$"):
+        Ranks(3)
+    assert Ranks(4).rows == slice(0, 1)
+
+
+def test_a_task_of_anybodys_is_divided_and_one_that_can_do_less_is_asked(monkeypatch):
+    pretend(monkeypatch, 2, 1)
+    team, theirs, ours = Ranks(5), Rows(), images()
+    assert team.task(ours) is ours
+    divided = team.task(theirs)
+    assert isinstance(divided, Divisible)
+    part = divided.restrict(team.rows)
+    assert (divided.m, part.m, part.d, part.dtype, part.name) == (5, 3, 4, theirs.dtype, "rows")
+    x = torch.randn(2, 5, 4, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    for whole, own in ((divided, x), (part, x[:, 2:])):
+        expected = theirs.gradient(x)[:, -whole.m :]
+        assert torch.equal(whole.gradient(own), expected)
+        expected = theirs.balanced_gradient(x)[:, -whole.m :]
+        assert torch.equal(whole.balanced_gradient(own), expected)
+    point = x[:, 0]
+    assert torch.equal(part.global_gradient(point), theirs.global_gradient(point))
+    assert part.blocks == theirs.blocks
 
 
 def test_without_a_process_group_one_clear_line():

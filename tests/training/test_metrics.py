@@ -1,0 +1,150 @@
+"""What is measured along a run, and when a run is said to have left the numbers that mean something."""
+
+import numpy as np
+import pytest
+import torch
+
+import dfltheory.algorithms as alg
+from dfltheory.constants import ProblemConstants
+from dfltheory.training import train
+from dfltheory.training.metrics import Recorder, exploded, lengthened, spread, square
+from tests.algorithms.problems import Rows, ring_matrix
+
+MEASURES = ("grad_norm_sq", "consensus", "loss")
+
+
+def measured(**changes):
+    return {name: np.array(changes.get(name, [1.0, 1.0])) for name in MEASURES}
+
+
+@pytest.mark.parametrize("name", MEASURES)
+@pytest.mark.parametrize(
+    ("start", "now", "gone"),
+    [
+        ([1.0, 1.0], [1e12, 1.0], False),  # 1e12 times as large is the last that stays
+        ([1.0, 1.0], [1.001e12, 1.0], True),
+        ([1.0, 1.0], [1.0, -1.001e12], True),
+        ([1.0, 1.0], [1.0, np.nan], True),
+        ([1.0, 1.0], [-np.inf, 1.0], True),
+        ([1e-6, 1e-6], [1e7, 1.0], False),  # what began near 0 is held against 1
+        ([1e-6, 1e-6], [1.001e12, 1.0], True),
+        ([-5.0, 1.0], [4e12, 1.0], False),  # the largest of the seeds, in size
+        ([-5.0, 1.0], [1.0, 5.1e12], True),
+        ([np.inf, 1.0], [1e12, 1.0], False),
+        ([np.inf, 1.0], [1.1e12, 1.0], True),
+    ],
+)
+def test_what_has_exploded(name, start, now, gone):
+    assert exploded(measured(**{name: now}), measured(**{name: start})) is gone
+
+
+def test_a_smaller_factor_is_taken():
+    assert exploded(measured(loss=[3.0, 1.0]), measured(), factor=2.0)
+    assert not exploded(measured(loss=[2.0, 1.0]), measured(), factor=2.0)
+
+
+@pytest.mark.parametrize(
+    "shape", [(1, 3, 4), (2, 5, 1), (2, 7, 3), (1, 1, 2), (1, 5, 400_000), (2, 2, 600_000)]
+)
+def test_consensus_of_any_size(shape):
+    """Large models are gone through some clients at a time."""
+    x = torch.randn(shape, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    before = x.clone()
+    expected = ((x - x.mean(1, keepdim=True)) ** 2).sum(-1).mean(-1)
+    torch.testing.assert_close(spread(x, x.mean(1)), expected)
+    assert torch.equal(x, before)
+
+
+def test_spread_is_about_the_point_that_is_given():
+    x = torch.tensor([[[1.0, 0.0], [3.0, 0.0]]], dtype=torch.float64)
+    mean = torch.tensor([[0.0, 2.0]], dtype=torch.float64)
+    assert spread(x, mean).tolist() == [(1 + 4 + 9 + 4) / 2]
+    assert square(x).tolist() == [[1.0, 9.0]]
+
+
+def test_rounds_that_are_missing_are_no_numbers():
+    array = np.arange(6.0).reshape(2, 3)
+    assert lengthened(array, 3) is array
+    longer = lengthened(array, 5)
+    np.testing.assert_array_equal(longer[:, :3], array)
+    assert longer.shape == (2, 5)
+    assert np.isnan(longer[:, 3:]).all()
+
+
+class Known(Rows):
+    constants = ProblemConstants(L_u=2.0, L_v=4.0)
+
+
+def two_blocks(**options):
+    algorithm = alg.DFedMDC(eta_u=0.2, eta_v=0.3, K_u=2, K_v=1)
+    task = options.pop("task", Known)(d=5, shared=slice(0, 3), batch=2)
+    return train(algorithm, task, ring_matrix(5), rounds=7, seeds=2, **options)
+
+
+def test_the_two_block_measures_do_not_depend_on_how_often_is_measured():
+    """V^{t+1} is the heads of the round after the measured one, which is not measured itself."""
+    full, thin = two_blocks(), two_blocks(evaluate_every=3)
+    assert {"two_block", "two_block_next", "grad_u_sq_next", "two_block_value"} <= set(full.extra)
+    assert thin.measures().keys() == full.measures().keys()
+    for name, array in thin.measures().items():
+        np.testing.assert_array_equal(array, full.measures()[name][:, [0, 3, 6, 7]], err_msg=name)
+
+
+def test_the_two_block_value_is_f_at_the_mean_body_and_each_own_head():
+    states = []
+    run = two_blocks(callbacks=[lambda t, state, recorder: states.append(state.x.numpy().copy())])
+    task = Known(d=5, shared=slice(0, 3))
+    for t, x in enumerate(states, start=1):
+        at = x.copy()
+        at[..., :3] = x[..., :3].mean(1, keepdims=True)
+        expected = task.loss(torch.from_numpy(at)).mean(-1).numpy()
+        np.testing.assert_allclose(run.extra["two_block_value"][:, t], expected)
+
+
+@pytest.mark.parametrize("missing", ["L_u", "L_v", "shared", "algorithm"])
+def test_no_two_blocks_where_they_have_no_sense(missing):
+    task = Known(d=5, shared=None if missing == "shared" else slice(0, 3))
+    task.constants = ProblemConstants(**{k: v for k, v in {"L_u": 2.0, "L_v": 4.0}.items() if k != missing})
+    plain, two = alg.DFedAvg(eta=0.1, K=1), alg.DFedMDC(eta_u=0.2, eta_v=0.3, K_u=2, K_v=1)
+    run = train(plain if missing == "algorithm" else two, task, ring_matrix(5), rounds=2)
+    assert not run.extra
+    full = train(two, Known(d=5, shared=slice(0, 3)), ring_matrix(5), rounds=2)
+    assert set(full.extra) == {
+        "grad_u_sq",
+        "grad_v_sq",
+        "two_block",
+        "two_block_value",
+        "grad_u_sq_next",
+        "two_block_next",
+    }
+
+
+def test_constants_are_not_asked_for_where_no_two_blocks_are():
+    class Costly(Rows):
+        @property
+        def constants(self):
+            raise AssertionError("estimates take longer than training")
+
+    Recorder(Costly(shared=slice(0, 2)), alg.DFedAvg(eta=0.1, K=1))
+    Recorder(Costly(), alg.DFedMDC(eta_u=0.2, eta_v=0.3, K_u=2, K_v=1))
+
+
+@pytest.mark.parametrize("kind", ["tensor", "array", "bfloat16", "integers", "object"])
+def test_metrics_of_any_kind_are_numbers_in_double_precision(kind):
+    class Mine:
+        def __call__(self, task, models, mean):
+            return np.array([2.0, 3.0])
+
+    metric = {
+        "tensor": lambda task, models, mean: models.mean((1, 2)),
+        "array": lambda task, models, mean: models.numpy().mean((1, 2)),
+        "bfloat16": lambda task, models, mean: models.mean((1, 2)).bfloat16(),
+        "integers": lambda task, models, mean: torch.tensor([1, 2]),
+        "object": Mine(),
+    }[kind]
+    recorder = Recorder(Rows(), alg.DFedAvg(eta=0.1, K=1), [metric])
+    state = alg.base.State(*(torch.ones(2, 5, 4, dtype=torch.float64),) * 2)
+    values = recorder.measure(4, state)["Mine" if kind == "object" else "<lambda>"]
+    assert values.dtype == np.float64
+    assert values.shape == (2,)
+    assert recorder.rounds == [4]
