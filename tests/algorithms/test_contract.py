@@ -13,12 +13,19 @@ from dfltheory.training.oracle import RoundOracle
 from tests.algorithms.problems import Rows, dense_mix, permuted_average, ring_matrix
 from tests.algorithms.table import LETTERS
 
-NAMES = sorted(alg.ALGORITHMS)
+REGISTERED = sorted(alg.ALGORITHMS)
+VARIANTS = {
+    "dpsgd, adapt then combine": ("dpsgd", {"order": "adapt-then-combine"}),
+    "dfedavgm, momentum reset": ("dfedavgm", {"keep_momentum": False}),
+    "dfedsmdc, one minibatch": ("dfedsmdc", {"fresh": False, "sam": "u", "alpha": 0.5}),
+}
+NAMES = [*REGISTERED, *VARIANTS]
 D = 6
 
 
 def make(name, **changes):
-    return alg.get(name)(**{**LETTERS[name], **changes})
+    name, letters = VARIANTS.get(name, (name, {}))
+    return alg.get(name)(**{**LETTERS[name], **letters, **changes})
 
 
 def problem(batch=2, dtype=torch.float64, **options):
@@ -53,10 +60,10 @@ def tensors(state):
 
 
 def test_the_table_is_complete():
-    assert set(LETTERS) == set(NAMES)
+    assert set(LETTERS) == set(REGISTERED)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", REGISTERED)
 def test_is_documented_and_frozen(name):
     cls = alg.get(name)
     for f in dataclasses.fields(cls):
@@ -289,7 +296,7 @@ BAD = {
 UNCHECKED = {"keep_momentum", "fresh"}  # truth values
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", REGISTERED)
 def test_bad_hyperparameters_get_one_clear_line(name):
     for f in dataclasses.fields(alg.get(name)):
         if f.name in UNCHECKED:
