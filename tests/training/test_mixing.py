@@ -57,6 +57,37 @@ def test_other_precisions(dtype, m):
     )
 
 
+@pytest.mark.parametrize(
+    ("m", "times", "d", "way"),
+    [
+        (30, 1, 10**4, "_Dense"),  # 3 m weights are a tenth of m^2
+        (31, 1, 10**4, "_Sparse"),
+        (31, 2, 10**4, "_Dense"),  # one dense product with W^2 for two sparse ones with W
+        (62, 2, 10**4, "_Sparse"),
+        (62, 3, 10**4, "_Dense"),
+        (50, 1, 40, "_Dense"),  # 10^5 multiplications: done before a sparse product has begun
+        (50, 1, 41, "_Sparse"),
+        (31, 1, 49_999, "_Sparse"),
+        (31, 1, 50_000, "_Rows"),
+    ],
+)
+def test_the_cheaper_way_is_taken(m, times, d, way):
+    W = ring_matrix(m)
+    for given_as in (W, sp.csr_array(W)):
+        assert type(product(given_as, torch.float64, "cpu", times, d=d)).__name__ == way
+        assert type(product(given_as, torch.float32, "cpu", times, d=d)).__name__ == way
+    half = product(W, torch.bfloat16, "cpu", times, d=d)
+    assert type(half).__name__ == ("_SparseTensor" if way == "_Sparse" else way)
+
+
+def test_a_power_of_a_sparse_matrix_is_held_as_a_dense_one_up_to_a_size(monkeypatch):
+    monkeypatch.setattr(mixing, "_DENSE_UP_TO", 40)
+    for m, way in ((40, "_Dense"), (41, "_Sparse")):
+        assert type(product(ring_matrix(m), torch.float64, "cpu", 9, d=10**4)).__name__ == way
+    full = np.full((41, 41), 1 / 41)  # no larger than it came
+    assert type(product(full, torch.float64, "cpu", 9, d=10**4)).__name__ == "_Dense"
+
+
 def test_ten_thousand_clients_make_no_dense_matrix():
     W = graphs.metropolis(graphs.ring(10_000))
     assert sp.issparse(W)
