@@ -360,9 +360,3 @@ def test_a_finding_is_json(tmp_path):
 
     document = json.loads(json_text(replay(write(tmp_path / "trap.json", trap(), {})).to_dict()))
     assert {"ratio", "instance", "evaluations", "core", "exact", "conditions"} <= set(document)
-
-
-def test_a_schedule_beyond_the_simulated_horizons_is_refused_in_one_line():
-    with pytest.raises(DFLTheoryError, match="longer than the 1000 rounds") as refused:
-        falsify("dfedmdc.rate_theorem_1", "corrected", seconds=1)
-    assert "\n" not in str(refused.value)

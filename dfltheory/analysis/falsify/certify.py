@@ -61,15 +61,19 @@ def certify(instance: Instance, theorem: Theorem) -> Certificate:
     at_T: float | None = None
     values: dict[str, Any] = {}
     only = noisy or scheduled(theorem)  # the steps belong to this horizon
+    whole = noisy or (only and instance.T <= two_block.SIMULATED)
     seeds = min(4000, max(64, RUNS // instance.T)) if noisy else 1
-    for rounds in (instance.T,) if only else ROUNDS:
+    for rounds in (instance.T,) if whole else ROUNDS:
         run = train(algorithm, task, W, rounds, seeds=seeds, x0=x0, progress=False)
         values = known(run, theorem, instance)
         if two:
             exact = two_block.at_horizon(theorem, instance.two_blocks(), values, instance.T)
         else:
             exact = at_horizon(theorem, instance.batch(), values, instance.T)
-        told, at_T = _noisy(run, theorem, values) if noisy else _sure(run, theorem, values, instance.T, only)
+        if noisy:
+            told, at_T = _noisy(run, theorem, values), None
+        else:
+            told, at_T = _sure(run, theorem, values, instance, only)
         seen = max(told["ratio"], at_T or 0.0)
         if seen > 1.0 or exact["ratio"] <= 1.0:  # confirmed, or nothing to confirm
             break
@@ -127,15 +131,22 @@ def _second_moment(instance: Instance) -> float:
 
 
 def _sure(
-    run: History, theorem: Theorem, values: dict[str, Any], T: int, only: bool
+    run: History, theorem: Theorem, values: dict[str, Any], instance: Instance, only: bool
 ) -> tuple[dict[str, Any], float | None]:
-    """Without chance: the worst of all horizons up to the rounds that were run (or T ``only``), and T."""
-    data = _measured(run, theorem)[0]
+    """Without chance: the worst of all horizons up to the rounds that were run (or T ``only``), and T.
+
+    Rounds that were not run repeat the last one where the state stands still, else they count nothing.
+    """
+    data, T = _measured(run, theorem)[0], instance.T
+    floor = FLOOR * values.get("B", 0.0) ** 2
+    if theorem.lhs.measure.startswith("two_block"):
+        floor = float(two_block.rounding(theorem, instance.two_blocks(), values)[0])
+    still = len(np.unique(data[-STILL:])) <= 4 and bool(data[-1] > 0)
     seen = {int(h) for h in np.geomspace(1, run.rounds - 1, 60)} if not only else set()
     horizons = seen | ({T} if only or run.rounds > T else set())
-    rows = [(_ratio(theorem, values, data, h), h) for h in sorted(horizons)]
+    rest = float(data[-1]) if still else 0.0
+    rows = [(_ratio(theorem, values, data, h, rest, floor), h) for h in sorted(horizons)]
     (ratio, measured, bound), at = max(rows, key=lambda row: row[0][0])
-    still = len(np.unique(data[-STILL:])) <= 4 and bool(data[-1] > 0)
     told = {
         "rounds": run.rounds,
         "T": at,
@@ -145,31 +156,34 @@ def _sure(
         "still": still,
     }
     if run.rounds >= T or still:
-        return told, _ratio(theorem, values, data, T)[0]
+        return told, _ratio(theorem, values, data, T, rest, floor)[0]
     return told, None
 
 
-def _ratio(theorem: Theorem, values: dict[str, Any], data: Any, T: int) -> tuple[float, float, float]:
-    """Ratio, measured, bound at horizon T; rounds beyond the data repeat the last one."""
+def _ratio(
+    theorem: Theorem, values: dict[str, Any], data: Any, T: int, rest: float, floor: float
+) -> tuple[float, float, float]:
+    """Ratio, measured, bound at horizon T; rounds beyond the data are ``rest``, less than ``floor`` is 0."""
     span = theorem.lhs.rounds(T)
     have = data[span.start : min(span.stop, len(data))]
+    unseen = len(span) - len(have)
     if theorem.lhs.aggregate == "min":
-        measured = float(have.min())
+        measured = min(float(have.min()), rest) if unseen else float(have.min())
     else:
-        measured = float((have.sum() + (len(span) - len(have)) * data[-1]) / len(span))
+        measured = float((have.sum() + unseen * rest) / len(span))
     bound = float(theorem.evaluate(where="ignore", **(values | {"T": T})))
-    measured = measured if measured > FLOOR * values.get("B", 0.0) ** 2 else 0.0
+    measured = measured if measured > floor else 0.0
     return (measured / bound if bound > 0 else float("inf")), measured, bound
 
 
-def _noisy(run: History, theorem: Theorem, values: dict[str, Any]) -> tuple[dict[str, Any], float | None]:
+def _noisy(run: History, theorem: Theorem, values: dict[str, Any]) -> dict[str, Any]:
     from dfltheory.analysis.statistics import mean_interval, min_interval
 
     span = theorem.lhs.rounds(run.rounds)
     samples = _measured(run, theorem)[:, span.start : span.stop].astype(float)
     left = (min_interval if theorem.lhs.aggregate == "min" else mean_interval)(samples, 0.999)
     bound = float(theorem.evaluate(where="ignore", **(values | {"T": run.rounds})))
-    told = {
+    return {
         "rounds": run.rounds,
         "T": run.rounds,
         "ratio": left.estimate / bound,
@@ -179,7 +193,6 @@ def _noisy(run: History, theorem: Theorem, values: dict[str, Any]) -> tuple[dict
         "seeds": run.seeds,
         "still": False,
     }
-    return told, None
 
 
 def _inside(

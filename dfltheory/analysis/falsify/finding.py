@@ -14,7 +14,6 @@ from dfltheory.analysis.falsify.certify import Certificate, certify
 from dfltheory.analysis.falsify.divergence import Divergence, again, read_divergence
 from dfltheory.analysis.falsify.families import families_of
 from dfltheory.analysis.falsify.instance import FORMAT, Instance, read, write
-from dfltheory.analysis.falsify.schedule import HORIZON, out_of_reach
 from dfltheory.analysis.falsify.search import Arm, search
 from dfltheory.errors import InputError
 
@@ -131,11 +130,6 @@ def falsify(
     theorem = bounds.get(key, variant) if isinstance(key, str) else key
     if not seconds > 0:
         raise InputError(f"seconds = {seconds} must be > 0")
-    if out_of_reach(theorem):
-        raise InputError(
-            f"{theorem} holds under its own step sizes from a horizon on that is longer than the {HORIZON} "
-            "rounds that are simulated: search the theorem that it follows from"
-        )
     started = time.monotonic()
     if theorem.order:
         from dfltheory.analysis.falsify.orders import falsify_order

@@ -6,6 +6,7 @@ m clients in one dimension. The training core re-runs every hit, so that this fi
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -161,19 +162,32 @@ def settle(batch: Batch, x: Array, steps: int = 6) -> tuple[Array, Array]:
     For gossip without noise alone. The map is piecewise affine, so that Newton ends exactly once it is in
     the right piece.
     """
-    m = x.shape[1]
+    return fixed_points(lambda x: one_round(batch, {"x": x[:, None]}, 0)[0]["x"][:, 0], x, steps)
 
-    def after(x: Array) -> Array:
-        return one_round(batch, {"x": x[:, None]}, 0)[0]["x"][:, 0]
 
+def fixed_points(after: Callable[[Array], Array], x: Array, steps: int = 6) -> tuple[Array, Array]:
+    """Solutions of after(x) = x near x (P, n), by Newton, and the relative residual there (P,)."""
+    n = x.shape[1]
     width = 1e-7 * (np.abs(x).max(-1, keepdims=True) + 1)
     for _ in range(steps):
         now = after(x)
-        jacobian = np.stack([(after(x + width * e) - now) / width for e in np.eye(m)], axis=-1) - np.eye(m)
-        move = np.einsum("pij,pj->pi", np.linalg.pinv(jacobian, rcond=1e-12), x - now)
+        jacobian = np.stack([(after(x + width * e) - now) / width for e in np.eye(n)], axis=-1) - np.eye(n)
+        known = np.where(np.isfinite(jacobian), jacobian, 0.0)  # a candidate that overflows stays where it is
+        move = np.einsum("pij,pj->pi", np.linalg.pinv(known, rcond=1e-12), x - now)
         x = x + np.clip(move, -1e3, 1e3)
     residual = np.abs(after(x) - x).max(-1) / (np.abs(x).max(-1) + 1e-300)
     return x, residual
 
 
-__all__ = ["Batch", "Paper", "Path", "all_signs", "measured_point", "one_round", "run", "settle", "start"]
+__all__ = [
+    "Batch",
+    "Paper",
+    "Path",
+    "all_signs",
+    "fixed_points",
+    "measured_point",
+    "one_round",
+    "run",
+    "settle",
+    "start",
+]

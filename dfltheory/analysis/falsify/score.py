@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -65,9 +65,17 @@ def score(
         x[:, None],
     )
     fixed = _against(theorem, batch, network, still, x, [])
-    better = fixed.fitness > best.fitness
-    pick = lambda a, b: np.where(better if a.ndim == 1 else better[:, None], a, b)  # noqa: E731
-    return Scores(*(pick(getattr(fixed, n), getattr(best, n)) for n in ("ratio", "fitness", "T", "x0")))
+    return better(fixed, best)
+
+
+def better(one: Scores, other: Scores) -> Scores:
+    """Candidate by candidate the one that is fitter; ``other`` where both are equal."""
+    wins = one.fitness > other.fitness
+
+    def pick(a: Array, b: Array) -> Array:
+        return np.where(wins.reshape(-1, *(1,) * (a.ndim - 1)), a, b)
+
+    return Scores(*(pick(getattr(one, f.name), getattr(other, f.name)) for f in fields(Scores)))
 
 
 def _grid(rounds: int) -> list[int]:
@@ -197,6 +205,7 @@ __all__ = [
     "INADMISSIBLE",
     "Scores",
     "at_horizon",
+    "better",
     "common_start",
     "glossary",
     "judged",

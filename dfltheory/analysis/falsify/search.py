@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from dfltheory.analysis.falsify import two_block
 from dfltheory.analysis.falsify.families import Family
-from dfltheory.analysis.falsify.schedule import scheduled, under_schedule
+from dfltheory.analysis.falsify.schedule import scheduled, two_blocks_under_schedule, under_schedule
 from dfltheory.analysis.falsify.score import Scores, score
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ class Arm:
         with np.errstate(all="ignore"):
             batch, network, T = self.candidates(points)
             if isinstance(batch, two_block.TwoBatch):
-                return two_block.score(self.theorem, batch, network, self.family.rounds)
+                return two_block.score(self.theorem, batch, network, self.family.rounds, T)
             return score(self.theorem, batch, network, self.family.rounds, T)
 
     def candidates(self, points: Array) -> tuple[Any, dict[str, Array], Array | None]:
@@ -58,7 +58,10 @@ class Arm:
         batch, network = self.family.decode(points)
         if not scheduled(self.theorem):
             return batch, network, None
-        batch, T = under_schedule(self.theorem, batch)
+        if isinstance(batch, two_block.TwoBatch):
+            batch, T = two_blocks_under_schedule(self.theorem, batch, network["lam"])
+        else:
+            batch, T = under_schedule(self.theorem, batch)
         return batch, network, T
 
     @property

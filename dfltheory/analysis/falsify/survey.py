@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dfltheory.analysis.falsify.finding import falsify
-from dfltheory.analysis.falsify.schedule import out_of_reach
 
 if TYPE_CHECKING:
     from dfltheory.bounds.theorem import Theorem
@@ -29,7 +28,7 @@ def searched(prefix: str = "", variant: str = "") -> Iterator[Theorem]:
 
     for theorem in bounds.statements():
         wanted = theorem.key.startswith(prefix) and theorem.variant.startswith(variant)
-        if wanted and theorem.kind in ("theorem", "corollary") and not out_of_reach(theorem):
+        if wanted and theorem.kind in ("theorem", "corollary"):
             yield theorem
 
 

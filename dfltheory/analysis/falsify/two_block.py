@@ -6,19 +6,23 @@ coupling, in u where all r_i are parabolas of one curvature on all points that a
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dfltheory.analysis.falsify.score import FLOOR, LONG, Scores, judged
+from dfltheory.analysis.falsify.rounds import fixed_points
+from dfltheory.analysis.falsify.score import FLOOR, LONG, Scores, better, judged
 from dfltheory.analysis.falsify.splits import Splits
 
 if TYPE_CHECKING:
     from dfltheory.bounds.theorem import Theorem
 
 Array = NDArray[Any]
+SIMULATED = 4096
+"""Rounds that are simulated at most; later ones repeat the last, which is exact where nothing moves."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,8 +54,8 @@ class TwoBatch:
 
 @dataclass(eq=False)
 class TwoPath:
-    """(R + 1, P) each: squares of grad_u F(ubar^t, V^t), the same at V^{t+1}, mean squares of grad_v F_i, the
-    diversity of grad_u F_i at (ubar^t, v_i^{t+1}), F(ubar^t, V^t); ``still`` (P,): nothing moves any more."""
+    """(rounds, P) each: squares of grad_u F(ubar^t, V^t), the same at V^{t+1}, mean squares of grad_v F_i,
+    diversity of grad_u F_i at (ubar^t, v_i^{t+1}), F(ubar^t, V^t); ``still`` (P,): nothing moves."""
 
     body: Array
     body_next: Array
@@ -62,17 +66,15 @@ class TwoPath:
 
 
 def run(batch: TwoBatch, rounds: int) -> TwoPath:
-    """Simulate ``rounds`` rounds, the last measure included."""
+    """Simulate ``rounds`` rounds, the last measure included; fewer where every later one is the same."""
     clients = batch.clients
     u, v = batch.u0[:, None], batch.v0[:, None]
     told: list[list[Array]] = [[] for _ in range(5)]
     still = np.ones(batch.size, dtype=bool)
-    eta_u, eta_v, rho = (_column(n) for n in (batch.eta_u, batch.eta_v, batch.rho))
+    noisy = bool(batch.sigma_u.any() or batch.sigma_v.any())
     for _ in range(rounds + 1):
         mean = np.repeat(u.mean(-1, keepdims=True), clients.m, axis=-1)
-        head, new = clients.gradient_v(u, v), v
-        for _ in range(batch.K_v):
-            new = new - eta_v * clients.gradient_v(u, new)
+        head, new = clients.gradient_v(u, v), _heads(batch, u, v)
         ahead = clients.gradient_u(mean, new)
         row = (
             clients.gradient_u(mean, v).mean(-1)[:, 0] ** 2,
@@ -83,16 +85,44 @@ def run(batch: TwoBatch, rounds: int) -> TwoPath:
         )
         for kept, value in zip(told, row, strict=True):
             kept.append(value)
-        z = u
-        for _ in range(batch.K_u):
-            g = clients.gradient_u(z, new)
-            z = z - eta_u * (clients.gradient_u(z + rho * np.sign(g), new) if batch.rho.any() else g)
-        z = np.einsum("pij,pnj->pni", batch.W, z)
+        z = _bodies(batch, u, new)
         moved = np.maximum(np.abs(z - u).max((1, 2)), np.abs(new - v).max((1, 2)))
         still = moved <= 4e-16 * (np.abs(z).max((1, 2)) + np.abs(new).max((1, 2)) + 1e-300)
         u, v = z, new
+        if not (noisy or moved.any()):
+            break
     path = TwoPath(*(np.array(kept) for kept in told), still=still)
-    return _with_noise(batch, path) if batch.sigma_u.any() or batch.sigma_v.any() else path
+    return _with_noise(batch, path) if noisy else path
+
+
+def _heads(batch: TwoBatch, u: Array, v: Array) -> Array:
+    """K_v steps on the personal parts."""
+    eta_v = _column(batch.eta_v)
+    for _ in range(batch.K_v):
+        v = v - eta_v * batch.clients.gradient_v(u, v)
+    return v
+
+
+def _bodies(batch: TwoBatch, u: Array, v: Array) -> Array:
+    """K_u steps on the shared parts at the new personal ones, and the exchange."""
+    eta_u, rho, slope = _column(batch.eta_u), _column(batch.rho), batch.clients.gradient_u
+    for _ in range(batch.K_u):
+        g = slope(u, v)
+        u = u - eta_u * (slope(u + rho * np.sign(g), v) if batch.rho.any() else g)
+    return np.einsum("pij,pnj->pni", batch.W, u)
+
+
+def at_rest(batch: TwoBatch) -> TwoBatch:
+    """The batch with starts moved to fixed points of its rounds nearby, where there are some."""
+    m = batch.clients.m
+
+    def after(x: Array) -> Array:
+        u, v = x[:, None, :m], x[:, None, m:]
+        v = _heads(batch, u, v)
+        return np.concatenate([_bodies(batch, u, v), v], axis=-1)[:, 0]
+
+    x, _ = fixed_points(after, np.concatenate([batch.u0, batch.v0], axis=-1))
+    return replace(batch, u0=x[:, :m], v0=x[:, m:])
 
 
 def _with_noise(batch: TwoBatch, path: TwoPath) -> TwoPath:
@@ -129,6 +159,16 @@ def left_side(theorem: Theorem, path: TwoPath, values: dict[str, Array]) -> Arra
     return (a * path.body_next + b * path.head) / 4
 
 
+def rounding(theorem: Theorem, batch: TwoBatch, values: dict[str, Array]) -> Array:
+    """The measure of a state that stands still only because its steps are rounded away, (P,), at most.
+
+    Numbers of size s stand still once eta K ||g|| < 4e-16 s or so: below this the measure counts as zero.
+    """
+    moved = 4e-15 * (np.abs(batch.u0).max(-1) + np.abs(batch.v0).max(-1))
+    body, head = (moved / (batch.eta_u * batch.K_u)) ** 2, (moved / (batch.eta_v * batch.K_v)) ** 2
+    return left_side(theorem, TwoPath(body, body, head, body, body, body), values)
+
+
 def glossary(batch: TwoBatch, path: TwoPath, start: int, network: dict[str, Array]) -> dict[str, Array]:
     """Every quantity that a two-block statement may ask for, (P,) each; ``delta_u`` for all u and V."""
     known = batch.clients.constants()
@@ -142,27 +182,49 @@ def glossary(batch: TwoBatch, path: TwoPath, start: int, network: dict[str, Arra
     return values | {"K_u": batch.K_u * ones, "K_v": batch.K_v * ones}
 
 
-def score(theorem: Theorem, batch: TwoBatch, network: dict[str, Array], rounds: int) -> Scores:
-    """Measured over bound, each candidate at its worst horizon.
+def score(
+    theorem: Theorem, batch: TwoBatch, network: dict[str, Array], rounds: int, T: Array | None = None
+) -> Scores:
+    """Measured over bound, each candidate at its worst horizon, or at its own ``T`` (P,) under a schedule:
+    from the start that was drawn, or at rest from the first round on, whichever is worse.
+    """
+    if T is not None:
+        moving = _compared(theorem, batch, network, run(batch, min(int(T.max()), SIMULATED)), T[None])
+        resting = at_rest(batch)
+        return better(_compared(theorem, resting, network, run(resting, 1), T[None]), moving)
+    horizons = np.unique(np.round(np.geomspace(2, rounds, 14)).astype(int))
+    horizons = np.array([*horizons, *LONG])
+    return _compared(theorem, batch, network, run(batch, rounds), np.repeat(horizons[:, None], batch.size, 1))
+
+
+def _compared(
+    theorem: Theorem, batch: TwoBatch, network: dict[str, Array], path: TwoPath, horizons: Array
+) -> Scores:
+    """Measured over bound at horizons (H, P).
 
     Theorem M asks for the diversity along the trajectory alone, so that its mean square there is taken.
     """
-    path = run(batch, rounds)
     known = batch.clients.constants()
     values = glossary(batch, path, theorem.lhs.start, network)
     valid = np.isfinite(known["f_star"]) & (known["L_u"] > 0) & np.isfinite(path.value).all(0)
-    if "rho" not in theorem.needs:
+    if not {"rho", "rho0"} & set(theorem.needs):
         valid &= batch.rho == 0
     data = left_side(theorem, path, values)
-    horizons = np.unique(np.round(np.geomspace(2, rounds, 14)).astype(int))
-    horizons = np.array([*horizons, *LONG])
-    left = np.stack([_mean(theorem, data, int(T), path.still) for T in horizons])
-    left = np.where(left < FLOOR * data.max(0), 0.0, left)
-    diversity = np.stack([_along(path.diversity, int(T)) for T in horizons])
+    mean = lambda T, which: _mean(theorem, data[:, which], T, path.still[which])  # noqa: E731
+    left = np.stack([_at(T, mean) for T in horizons])
+    left = np.where(left < np.maximum(FLOOR * data.max(0), rounding(theorem, batch, values)), 0.0, left)
+    diversity = np.stack([_at(T, lambda T, which: _along(path.diversity[:, which], T)) for T in horizons])
     grid = {name: np.broadcast_to(v, left.shape) for name, v in values.items()}
-    grid |= {"T": np.repeat(horizons[:, None], batch.size, 1), "delta_u": np.sqrt(diversity)}
+    grid |= {"T": horizons, "delta_u": np.sqrt(diversity), "rho0": grid["rho"] * np.sqrt(horizons)}
     grid = {n: np.where(valid & np.isfinite(v), v, 0.5 if n == "lam" else 1.0) for n, v in grid.items()}
     return judged(theorem, left, grid, valid, batch.x0)
+
+
+def _at(T: Array, told: Callable[[int, Any], Array]) -> Array:
+    """``told(horizon, candidates)`` of every candidate at its own horizon, (P,)."""
+    if (T[0] == T).all():
+        return told(int(T[0]), slice(None))
+    return np.array([told(int(t), [p])[0] for p, t in enumerate(T)])
 
 
 def _mean(theorem: Theorem, data: Array, T: int, still: Array) -> Array:
@@ -180,14 +242,15 @@ def _along(diversity: Array, T: int) -> Array:
 
 def diversity_along(batch: TwoBatch, T: int) -> float:
     """The root mean square diversity of one candidate's trajectory over T rounds."""
-    return float(np.sqrt(_along(run(batch, min(T, 3000)).diversity, T)[0]))
+    return float(np.sqrt(_along(run(batch, min(T, SIMULATED)).diversity, T)[0]))
 
 
 def at_horizon(theorem: Theorem, batch: TwoBatch, values: dict[str, Any], T: int) -> dict[str, float]:
     """Measured, bound and ratio of a batch of one candidate at one horizon, as for the other papers."""
-    path = run(batch, min(T, 3000))
+    path = run(batch, min(T, SIMULATED))
     numbers = {name: np.asarray(v, dtype=float) for name, v in values.items()}
     measured = float(_mean(theorem, left_side(theorem, path, numbers), T, np.array([True]))[0])
+    measured = measured if measured > float(rounding(theorem, batch, numbers)[0]) else 0.0
     bound = float(np.asarray(theorem.evaluate(where="ignore", **(values | {"T": T}))))
     ratio = measured / bound if bound > 0 else float("inf")
     return {"T": T, "measured": measured, "bound": bound, "ratio": ratio, "still": bool(path.still[0])}
@@ -197,4 +260,16 @@ def _column(value: Array) -> Array:
     return value.reshape(-1, 1, 1)
 
 
-__all__ = ["TwoBatch", "TwoPath", "at_horizon", "diversity_along", "glossary", "left_side", "run", "score"]
+__all__ = [
+    "SIMULATED",
+    "TwoBatch",
+    "TwoPath",
+    "at_horizon",
+    "at_rest",
+    "diversity_along",
+    "glossary",
+    "left_side",
+    "rounding",
+    "run",
+    "score",
+]
