@@ -49,7 +49,7 @@ def exchange(z: Tensor, shared: Index | None, mix: Mix, times: int = 1) -> Tenso
     return mixed
 
 
-def parts(index: Index, at_most: int = 16) -> list[Index]:
+def parts(index: Index, at_most: int = 32) -> list[Index]:
     """An index cut into some of its coordinates at a time, so that no work on them makes a copy of them all.
 
     How it is cut depends on its length alone: all processes of a distributed run cut it the same way.

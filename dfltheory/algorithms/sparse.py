@@ -15,7 +15,7 @@ from dfltheory.algorithms.blocks import parts
 
 @dataclass(frozen=True, eq=False)
 class MaskedState(State):
-    """State with every client's mask (S, m, d), 1 where a weight lives and 0 elsewhere; x = x * mask."""
+    """State with every client's mask (S, m, d), uint8: 1 where a weight lives and 0 elsewhere; x = x * mask."""
 
     mask: Tensor
 
@@ -46,14 +46,15 @@ class DisPFL(Algorithm):
     source: ClassVar[str] = "Dai et al. 2022"
 
     def init(self, x0: Tensor, grad: Oracle) -> MaskedState:
-        mask, luck = torch.zeros_like(x0), grad.uniform(tuple(x0.shape[1:]))
+        mask, luck = torch.zeros_like(x0, dtype=torch.uint8), grad.uniform(tuple(x0.shape[1:]))
         few = max(1, 10**6 // x0.shape[-1])  # clients at a time: the positions of their weights take room
-        for living, drawn in zip(mask.split(few, dim=1), luck.split(few, dim=1)):
+        for living, drawn, start in zip(*(all_of.split(few, dim=1) for all_of in (mask, luck, x0))):
             for block in grad.blocks:
                 n = block.stop - block.start
                 born = drawn[..., block].topk(max(1, round((1 - self.sparsity) * n)), dim=-1).indices
-                living[..., block].scatter_(-1, born, 1.0)
-        return MaskedState(x=torch.mul(x0, mask, out=luck), z=x0, mask=mask)
+                living[..., block].scatter_(-1, born, 1)
+            torch.mul(start, living, out=drawn)  # what was drawn makes room for the models
+        return MaskedState(x=luck, z=luck, mask=mask)
 
     def local_update(self, state: MaskedState, grad: Oracle) -> MaskedState:
         eta, y = self.decayed(self.eta, grad.t), grad.begin(state.x)
@@ -70,10 +71,12 @@ class DisPFL(Algorithm):
     def communicate(self, state: MaskedState, mix: Mix) -> MaskedState:
         x = torch.empty_like(state.z)
         for part in parts(slice(0, x.shape[-1])):
-            heard = mix(state.mask[..., part].contiguous())
+            mask = state.mask[..., part].to(x.dtype)
+            heard = mix(mask)
             heard.masked_fill_(heard <= 0, 1.0)
             torch.div(mix(state.z[..., part].contiguous()), heard, out=x[..., part])
-        return replace(state, x=x.mul_(state.mask))
+            x[..., part].mul_(mask)
+        return replace(state, x=x)
 
 
 def reborn(y: Tensor, slope: Tensor, mask: Tensor, rate: float) -> Tensor:
@@ -88,7 +91,7 @@ def reborn(y: Tensor, slope: Tensor, mask: Tensor, rate: float) -> Tensor:
     infinity = torch.full_like(y, math.inf)
     dying = torch.where(mask > 0, y.abs(), infinity).topk(count, dim=-1, largest=False).indices
     born = torch.where(mask > 0, -infinity, slope).topk(count, dim=-1).indices
-    return mask.scatter(-1, dying, 0.0).scatter_(-1, born, 1.0)
+    return mask.scatter(-1, dying, 0).scatter_(-1, born, 1)
 
 
 __all__ = ["DisPFL", "MaskedState"]

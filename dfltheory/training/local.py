@@ -5,11 +5,11 @@ Where a server samples clients, only these work: the others are left as they are
 
 from __future__ import annotations
 
-from collections import Counter
+from collections.abc import Callable, Iterable
 from dataclasses import fields, replace
 from typing import Any
-from weakref import WeakValueDictionary
 
+import torch
 from torch import Tensor
 
 from dfltheory.algorithms.base import Algorithm
@@ -20,64 +20,116 @@ from dfltheory.training.oracle import RoundOracle, SomeClients
 class LocalWork:
     """Runs ``algorithm.local_update`` on chunks of clients that fit a processor's cache.
 
-    What a chunk leaves behind is written into whole tensors, whose memory is that of earlier rounds. Where
-    nobody else sees the states (``alone``), what a client keeps to itself is written over what it kept.
+    Nobody else may hold the state that it is given: what a chunk leaves behind is written over what has been
+    used up. Of the models there is one copy, with room for one chunk more: x lies at one end of it, and what
+    is sent is written from the other end on, always over clients that have done their work.
     """
 
-    def __init__(self, algorithm: Algorithm, chunk: int | None, memory: Buffers, alone: bool = False):
-        self._algorithm, self._chunk, self._memory, self._alone = algorithm, chunk, memory, alone
-        self._kept: WeakValueDictionary[str, Tensor] = WeakValueDictionary()
+    def __init__(self, algorithm: Algorithm, chunk: int | None, memory: Buffers):
+        self._algorithm, self._chunk, self._memory = algorithm, chunk, memory
+        self._models: Tensor | None = None
 
-    def __call__(self, state: Any, grad: RoundOracle | SomeClients) -> Any:
-        m, sampled = state.x.shape[1], self._sampled(grad)
-        if self._chunk is None or (sampled is None and self._chunk >= m):
-            return self._algorithm.local_update(state, grad)
-        pieces = sampled or [slice(a, min(a + self._chunk, m)) for a in range(0, m, self._chunk)]
-        changed, after = {"z": self._whole(state.z, m)}, state
-        if sampled is not None:
-            changed["z"].copy_(state.x)
+    def start(self, x: Tensor) -> Tensor:
+        """A copy of the models (S, m, d) that a run begins with, in their place."""
+        if self._divided(x.shape[1]):
+            return self._ends(x)[0].copy_(x)
+        return x.clone(memory_format=torch.contiguous_format)
+
+    def own(self, state: Any) -> Any:
+        """The same state, no field of which lies in another's memory (but z in x's)."""
+        shared = set(stacked(state)) - _alone(state) - {"x", "z"}
+        return replace(state, **{name: getattr(state, name).clone() for name in shared}) if shared else state
+
+    def __call__(self, state: Any, grad: RoundOracle | SomeClients) -> tuple[Any, Tensor | None]:
+        """The state after local work, and its z if that may be written over, since nobody else has it."""
+        sampled = self._sampled(grad)
+        if sampled is None and not self._divided(state.x.shape[1]):
+            return self._algorithm.local_update(state, grad), None
+        after = self._work(self._algorithm.local_update, "z", state, grad, sampled)
+        return after, after.z
+
+    def finish(self, state: Any, grad: RoundOracle | SomeClients) -> Any:
+        """The state after what clients do when the last round is over."""
+        if type(self._algorithm).finish is Algorithm.finish or not self._divided(state.x.shape[1]):
+            return self._algorithm.finish(state, grad)
+        return self._work(self._algorithm.finish, "x", state, grad, None)
+
+    def _work(
+        self,
+        update: Callable[[Any, Any], Any],
+        result: str,
+        state: Any,
+        grad: RoundOracle | SomeClients,
+        sampled: list[slice] | None,
+    ) -> Any:
+        """``update`` on pieces of the clients, whose main result is the field of that name."""
+        alone = _alone(state)
+        into, pieces = self._place(state, sampled, "x" in alone)
+        changed, after = {result: into}, state
         for rows in pieces:
             part, some = clients_of(state, rows), grad.of(rows)
-            some.room = changed["z"][:, rows] if state.z.shape[0] == 1 else None  # in one piece
-            after = self._algorithm.local_update(part, some)
-            for name in sorted(stacked(after), key="z".__eq__):  # z last: another field may be a view of it
+            if sampled is None and len(into) == 1:  # a client's rows are in one piece
+                some.room = into[:, rows]
+            after = update(part, some)
+            for name in sorted(stacked(after), key=result.__eq__):  # last: another field may be a view of it
                 new = getattr(after, name)
-                if name == "z" or new is not getattr(part, name):
+                if name == result or new is not getattr(part, name):
                     if name not in changed:
-                        changed[name] = self._room(name, new, state, sampled is not None)
-                    into = changed[name][:, rows]
-                    if new.data_ptr() != into.data_ptr():  # else it was made there
-                        into.copy_(new)
+                        changed[name] = self._room(new, getattr(state, name), name in alone, state)
+                    there = changed[name][:, rows]
+                    if new.data_ptr() != there.data_ptr():  # else it was made there
+                        there.copy_(new)
         whole = {name: getattr(state, name) for name in stacked(state)}
         return replace(after, **(whole | changed))
 
-    @staticmethod
-    def _sampled(grad: RoundOracle | SomeClients) -> list[slice] | None:
-        """The clients that take part, each a slice of one; None: all, or so many that a batch of all is no
+    def _place(self, state: Any, sampled: list[slice] | None, alone: bool) -> tuple[Tensor, Iterable[slice]]:
+        """Where the models that the clients work out are written, and in which order the clients work."""
+        x, m = state.x, state.x.shape[1]
+        if sampled is not None:
+            return x if alone else x.clone(), sampled
+        if not alone:
+            self._models = None
+        chunk = self._chunk or m
+        pieces = [slice(a, min(a + chunk, m)) for a in range(0, m, chunk)]
+        front, back = self._ends(x)
+        return (back, reversed(pieces)) if x.data_ptr() == front.data_ptr() else (front, pieces)
+
+    def _divided(self, m: int) -> bool:
+        return self._chunk is not None and self._chunk < m
+
+    def _sampled(self, grad: RoundOracle | SomeClients) -> list[slice] | None:
+        """The clients that take part, each a slice of one; None: all, or so many that batches of all are no
         dearer, or not the same in every seed."""
-        if grad.active is None or grad.active.shape[0] > 1:
+        if self._chunk is None or grad.active is None or grad.active.shape[0] > 1:
             return None
         few = grad.active[0, :, 0].nonzero()[:, 0].tolist()
-        return [slice(i, i + 1) for i in few] if 2 * len(few) <= grad.active.shape[1] else None
+        pays = self._chunk == 1 or 2 * len(few) <= grad.active.shape[1]
+        return [slice(i, i + 1) for i in few] if pays else None
 
-    def own(self, state: Any) -> Any:
-        """The same state, whose tensors this work may write over: but for those that share their memory."""
-        tensors = {name: getattr(state, name) for name in stacked(state)}
-        users = Counter(tensor.data_ptr() for tensor in tensors.values())
-        self._kept.update({name: t for name, t in tensors.items() if users[t.data_ptr()] == 1})
-        return state
+    def _ends(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        """The two places of all models (S, m, d) in the memory of m and one chunk more."""
+        S, m, d = x.shape
+        chunk = self._chunk or m
+        if self._models is None:
+            self._models = self._memory.empty((S, m + chunk, d), x.dtype, x.device)
+        return self._models[:, :m], self._models[:, chunk:]
 
-    def _room(self, name: str, new: Tensor, state: Any, some: bool) -> Tensor:
-        """Where the clients' new values of a field go: over the old ones, which stay if only some work."""
-        old: Tensor | None = getattr(state, name)
-        if self._alone and old is not None and old is self._kept.get(name):
+    def _room(self, new: Tensor, old: Tensor | None, alone: bool, state: Any) -> Tensor:
+        """Where the clients' new values of a field go: over the old ones, if no other field has them."""
+        shape = (len(new), state.x.shape[1], *new.shape[2:])
+        if old is not None and alone and old.shape == shape and old.dtype == new.dtype:
             return old
-        room = self._kept[name] = self._whole(new, state.x.shape[1])
-        return room.copy_(getattr(state, name)) if some else room
+        room = self._memory.empty(shape, new.dtype, new.device)
+        return room.copy_(old) if old is not None and old.shape == shape else room
 
-    def _whole(self, part: Tensor, m: int) -> Tensor:
-        """Room for all m clients' parts of this kind."""
-        return self._memory.empty((len(part), m, *part.shape[2:]), part.dtype, part.device)
+
+def _alone(state: Any) -> set[str]:
+    """The fields whose memory no other field has; z is sent, and may be x."""
+    fields_at: dict[int, set[str]] = {}
+    for name in stacked(state):
+        place = getattr(state, name).untyped_storage().data_ptr()
+        fields_at.setdefault(place, set()).add("x" if name == "z" else name)
+    return {name for names in fields_at.values() if len(names) == 1 for name in names}
 
 
 def stacked(state: Any) -> list[str]:

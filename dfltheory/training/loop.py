@@ -74,7 +74,7 @@ def train(
     progress : a progress bar on stderr; ``None``: only on a terminal, and only when it takes a while
     evaluate_every : measure rounds 0, n, 2n, ... and the last one (full gradients on real data are costly)
     callbacks : called with (t, state, recorder) after each round; clone what you keep of the state, whose
-        memory may be used again two rounds later; a true answer ends the run
+        memory the next round writes over; a true answer ends the run
     checkpoint : save the run to a file as it goes, and go on from that file when it is there; a path: after
         every round
     distributed : divide the clients over the ranks of torch.distributed's default process group; every rank
@@ -95,8 +95,7 @@ def train(
     started = time.perf_counter()
     team = Ranks(task.m) if distributed else OneProcess()
     laws = Laws(algorithm, task.m, strict=check_topology)
-    alone = not (metrics or callbacks)
-    run = Run(algorithm, team.task(task), topology, rounds, seed_indices(seeds), seed, x0, team, laws, alone)
+    run = Run(algorithm, team.task(task), topology, rounds, seed_indices(seeds), seed, x0, team, laws)
     recorder = Recorder(task, algorithm, metrics)
     begin, state, name = 0, run.state, {}
     if isinstance(checkpoint, (str, os.PathLike)):
@@ -139,9 +138,9 @@ def train(
 class Run:
     """One run's parts, put together: ``state``, at first its start, and how it takes one round.
 
-    Nobody else needs to hold the state, so that its memory can be used again: of the stacked parameters there
-    are two copies, x or the next x, and what is sent; what else the state has (duals, momentum) comes on top.
-    With ``alone`` nobody else sees a state while the run goes on.
+    Nobody else may hold the state: its memory is written over. Of the stacked parameters of a large model
+    there is one copy, which is x, what is sent, and the next x in turn; what else the state has (duals,
+    momentum) comes on top.
     """
 
     def __init__(
@@ -155,16 +154,15 @@ class Run:
         x0: Any,
         team: OneProcess,
         laws: Laws | None = None,
-        alone: bool = False,
     ):
         laws = laws or Laws(algorithm, task.m)
         self.algorithm, self.task, self.rounds, self.seeds, self.seed = algorithm, task, rounds, seeds, seed
         self.sequence = connect(algorithm, task, topology, laws)
         self._team, self._share = team, float(getattr(algorithm, "participation", 1.0))
         self._memory = Buffers()
-        self._work = LocalWork(algorithm, task.chunk(len(seeds)), self._memory, alone)
+        self._work = LocalWork(algorithm, task.chunk(len(seeds)), self._memory)
         self._server = ServerNetwork(team.rows)
-        x = starting_models(task, seeds, x0, seed)
+        x = self._work.start(starting_models(task, seeds, x0, seed))
         self._network = (
             Network(self.sequence, seeds, seed, x, team.rows, self._memory, laws)
             if self.sequence is not None
@@ -197,15 +195,17 @@ class Run:
         if self._network is not None and self._network.needs_losses:
             # a run that has diverged goes on to its next measurement, which says so
             losses = self.task.loss(algorithm.models(self._team.whole(state))).nan_to_num()
-        worked = self._work(state, self._team.oracle(grad))
-        state = replace(worked) if worked is state else worked  # nobody else has this one
-        state.__dict__["x"] = worked = None  # the old models' memory holds the next ones
-        mix = self._network.at(t, losses) if self._network is not None else self._server.at(grad.active)
+        state, sent = self._work(state, self._team.oracle(grad))
+        state = replace(state, x=None)  # whose memory what comes next may take
+        if self._network is not None:
+            mix = self._network.at(t, losses, sent)
+        else:
+            mix = self._server.at(grad.active, sent)
         state = algorithm.communicate(state, self._team.mix(mix))
-        state.__dict__["z"] = state.x  # what was sent has been used (and nobody else has this state yet)
+        state = replace(state, z=state.x)  # what was sent has been used
         if t + 1 == self.rounds:
             self._memory.release()
-            state = algorithm.finish(state, self._team.oracle(self.oracle(self.rounds)))
+            state = self._work.finish(state, self._team.oracle(self.oracle(self.rounds)))
         self.state = state
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ import torch
 from scipy.sparse._sparsetools import csr_matvecs  # y += W x
 from torch import Tensor
 
+from dfltheory.algorithms.base import Mix
 from dfltheory.tasks.buffers import Buffers
 from dfltheory.training.laws import Laws
 from dfltheory.training.randomness import numpy_generator
@@ -27,11 +28,11 @@ _DENSE_UP_TO = 4096
 _SMALL = 100_000
 """Multiplications that a dense product finishes before a sparse one has begun."""
 
-_LONG = 50_000
-"""Parameters from which a model's sum with its neighbours' is worth a call of its own."""
+_BLOCK = 1 << 20
+"""Bytes of all models' coordinates that are mixed at once: what a processor's cache holds."""
 
-Step = Callable[[Tensor], Tensor]
-"""One product W z for every seed: (S, m, d) -> (S, m, d)."""
+Step = Callable[..., Tensor]
+"""One product W z for every seed: (z, over=False), (S, m, d) -> (S, m, d), written over z if told so."""
 
 
 def product(
@@ -63,82 +64,73 @@ def product(
     if rows is not None:
         last = product(csr[rows], dtype, device, 1, d, memory=memory)
         before = [product(csr, dtype, device, times - 1, d, memory=memory)] if times > 1 else []
-        return lambda z: _in_order([*before, last], z)
-    if torch.device(device).type == "cpu" and d >= _LONG:
-        return _Rows(csr, times, memory)
+        return lambda z, over=False: _in_order([*before, last], z, over=False)
     if torch.device(device).type == "cpu" and dtype in (torch.float32, torch.float64):
-        return _Sparse(csr.astype(np.float32 if dtype == torch.float32 else np.float64), times)
+        return _Sparse(csr.astype(np.float32 if dtype == torch.float32 else np.float64), times, memory)
     return _SparseTensor(_csr_tensor(csr, dtype, device), times)
 
 
 class _Dense:
-    """One product with the matrix, into memory that is used again."""
+    """One product with the matrix."""
 
     def __init__(self, W: Tensor, memory: Buffers):
         self.W, self._memory = W, memory
 
-    def __call__(self, z: Tensor) -> Tensor:
+    def __call__(self, z: Tensor, over: bool = False) -> Tensor:
+        if over:
+            return self._over(z)
         mixed = self._memory.empty((z.shape[0], len(self.W), z.shape[2]), z.dtype, z.device)
         if z.shape[0] == 1:
             torch.mm(self.W, z[0], out=mixed[0])
             return mixed
         return torch.matmul(self.W, z, out=mixed)
 
+    def _over(self, z: Tensor) -> Tensor:
+        width = _width(z.shape[1], z.dtype.itemsize)
+        for seed in z:
+            for part in seed.split(width, dim=1):
+                part.copy_(self.W @ part)
+        return z
+
 
 class _Sparse:
     """On a CPU: scipy's product, which beat torch's CSR five times at d = 8e5 and was never slower.
 
-    The kernel behind scipy's ``@`` is called by itself: in front of a short product, what ``@`` asks first
-    takes as long as the product.
+    Long models are mixed some coordinates at a time, which stay in a processor's cache through all ``times``
+    products. The kernel behind scipy's ``@`` is called by itself: in front of a short product, what ``@``
+    asks first takes as long as the product.
     """
 
-    def __init__(self, W: Any, times: int):
-        self._arguments = (*W.shape, W.indptr, W.indices, W.data)
-        self._times = times
-
-    def __call__(self, z: Tensor) -> Tensor:
-        m, n, indptr, indices, weights = self._arguments
-        for _ in range(self._times):
-            values = z.numpy()
-            mixed = np.zeros((len(values), m, values.shape[2]), values.dtype)
-            for before, after in zip(values, mixed):
-                csr_matvecs(
-                    m, n, before.shape[1], indptr, indices, weights, before.ravel(), after.reshape(-1)
-                )
-            z = torch.from_numpy(mixed)
-        return z
-
-
-class _Rows:
-    """On a CPU, for long models: sums of rows written into memory that is used again."""
-
-    def __init__(self, csr: Any, times: int, memory: Buffers):
-        starts = csr.indptr.tolist()
-        links = list(zip(csr.indices.tolist(), csr.data.tolist()))
-        self._links = [links[a:b] for a, b in pairwise(starts)]
+    def __init__(self, W: Any, times: int, memory: Buffers):
+        self._shape, self._arrays = W.shape, (W.indptr, W.indices, W.data)
         self._times, self._memory = times, memory
 
-    def __call__(self, z: Tensor) -> Tensor:
+    def __call__(self, z: Tensor, over: bool = False) -> Tensor:
+        (m, n), (S, _, d) = self._shape, z.shape
+        width = _width(n, z.dtype.itemsize)
+        if d <= width and not over:
+            mixed = [self._product(values) for values in z.numpy()]
+            return torch.from_numpy(mixed[0][None] if S == 1 else np.stack(mixed))
+        into = z if over else self._memory.empty((S, m, d), z.dtype)
+        for before, after in zip(z.numpy(), into.numpy()):
+            for begin in range(0, d, width):
+                part = before[:, begin : begin + width]
+                after[:, begin : begin + width] = self._product(np.ascontiguousarray(part))
+        return into
+
+    def _product(self, values: np.ndarray) -> np.ndarray:
+        """W^times values, for values (n, k) in one piece."""
+        m, n = self._shape
         for _ in range(self._times):
-            z = self._once(z)
-        return z
+            mixed = np.zeros((m, values.shape[1]), values.dtype)
+            csr_matvecs(m, n, values.shape[1], *self._arrays, values.ravel(), mixed.reshape(-1))
+            values = mixed
+        return values
 
-    def _once(self, z: Tensor) -> Tensor:
-        mixed = self._memory.empty((z.shape[0], len(self._links), z.shape[2]), z.dtype)
-        for into, zs in zip(mixed, z):
-            for row, links in zip(into, self._links):
-                self._sum(row, links, zs)
-        return mixed
 
-    @staticmethod
-    def _sum(row: Tensor, links: list[tuple[int, float]], z: Tensor) -> None:
-        if not links:
-            row.zero_()
-            return
-        (first, weight), *others = links
-        torch.mul(z[first], weight, out=row)
-        for l, weight in others:
-            row.add_(z[l], alpha=weight)
+def _width(m: int, itemsize: int) -> int:
+    """How many coordinates of m models are mixed at once."""
+    return max(512, _BLOCK // (m * itemsize))
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,13 +140,13 @@ class _SparseTensor:
     W: Tensor
     times: int
 
-    def __call__(self, z: Tensor) -> Tensor:
+    def __call__(self, z: Tensor, over: bool = False) -> Tensor:
         mixed = []
         for zs in z:
             for _ in range(self.times):
                 zs = self.W @ zs
             mixed.append(zs)
-        return torch.stack(mixed)
+        return torch.stack(mixed, out=z if over else None)
 
 
 def _csr_tensor(csr: Any, dtype: torch.dtype, device: torch.device | str) -> Tensor:
@@ -202,11 +194,15 @@ class Network:
         self._periodic = period is not None
         self._constant = Round(self, 0, None) if period == 1 else None
 
-    def at(self, t: int, losses: Tensor | None = None) -> Round:
-        """The network of round t; ``losses`` (S, m) where the sequence chooses neighbours by them."""
-        if self._constant is not None:
-            return self._constant
-        return Round(self, t, None if losses is None else losses.double().cpu().numpy())
+    def at(self, t: int, losses: Tensor | None = None, sent: Tensor | None = None) -> Mix:
+        """The mix of round t; ``losses`` (S, m) where the sequence chooses neighbours by them.
+
+        What becomes of ``sent``, a tensor that nobody else has, is written over it.
+        """
+        mix = self._constant
+        if mix is None:
+            mix = Round(self, t, None if losses is None else losses.double().cpu().numpy())
+        return mix if sent is None else partial(mix, sent=sent)
 
     def draw(self, t: int, times: int, losses: np.ndarray | None) -> list[list[Step]]:
         """For every seed (one list for all where chance plays no part) the products to apply in order."""
@@ -243,17 +239,22 @@ class ServerNetwork:
     def __init__(self, rows: slice | None = None):
         self._rows = rows or slice(None)
 
-    def at(self, active: Tensor | None) -> Callable[..., Tensor]:
-        """The mix of one round; ``active`` (S, m, 1) tells who takes part, None: all."""
+    def at(self, active: Tensor | None, sent: Tensor | None = None) -> Mix:
+        """The mix of one round; ``active`` (S, m, 1) tells who takes part, None: all; ``sent`` as above."""
 
         def mix(z: Tensor, times: int = 1) -> Tensor:
             if active is None:
                 mean = z.mean(-2, keepdim=True)
             else:
-                mean = torch.where(active, z, 0).sum(-2, keepdim=True).div_(active.sum(-2, keepdim=True))
-            return mean.expand_as(z)[:, self._rows].contiguous()
+                mean = _mean_of(z, active)
+            return z.copy_(mean) if z is sent else mean.expand_as(z)[:, self._rows].contiguous()
 
         return mix
+
+
+def _mean_of(z: Tensor, active: Tensor) -> Tensor:
+    """The mean over the clients that take part (S, 1, d), without another tensor of z's size."""
+    return torch.stack([own[who].mean(0, keepdim=True) for own, who in zip(z, active[..., 0])])
 
 
 class Round:
@@ -263,19 +264,20 @@ class Round:
         self._network, self._t, self._losses = network, t, losses
         self._drawn: dict[int, list[list[Step]]] = {}
 
-    def __call__(self, z: Tensor, times: int = 1) -> Tensor:
-        """z_i <- sum_l w_il z_l, ``times`` times: (S, m, d) -> (S, m, d)."""
+    def __call__(self, z: Tensor, times: int = 1, sent: Tensor | None = None) -> Tensor:
+        """z_i <- sum_l w_il z_l, ``times`` times, (S, m, d) -> (S, m, d); over z, if that is ``sent``."""
         if times not in self._drawn:
             self._drawn[times] = self._network.draw(self._t, times, self._losses)
         drawn = self._drawn[times]
         if len(drawn) == 1:
-            return _in_order(drawn[0], z)
-        return torch.cat([_in_order(steps, z[s : s + 1]) for s, steps in enumerate(drawn)])
+            return _in_order(drawn[0], z, z is sent)
+        mixed = [_in_order(steps, z[s : s + 1], z is sent) for s, steps in enumerate(drawn)]
+        return z if z is sent else torch.cat(mixed)
 
 
-def _in_order(steps: list[Step], z: Tensor) -> Tensor:
+def _in_order(steps: list[Step], z: Tensor, over: bool) -> Tensor:
     for step in steps:
-        z = step(z)
+        z = step(z, over)
     return z
 
 

@@ -89,7 +89,7 @@ def connect(algorithm: Algorithm, task: Task, topology: Any, laws: Laws) -> Any:
 
 
 def starting_models(task: Task, seeds: Sequence[int], x0: Any, seed: int) -> Tensor:
-    """x^0 (S, m, d): the task's common start of every seed, or what was given, broadcast."""
+    """x^0 (S, m, d), a view: the task's common start of every seed, or what was given, broadcast."""
     shape = (len(seeds), task.m, task.d)
     if x0 is None:
         starts = [task.start(torch_generator(seed, s, 0, "start")) for s in seeds]
@@ -106,11 +106,7 @@ def starting_models(task: Task, seeds: Sequence[int], x0: Any, seed: int) -> Ten
             raise InputError(f"x0 has shape {tuple(given.shape)}, not {wanted}")
         if not bool(given.isfinite().all()):
             raise InputError("x0 has an entry that is not finite")
-    return (
-        given.to(dtype=task.dtype, device=task.device)
-        .expand(shape)
-        .clone(memory_format=torch.contiguous_format)
-    )
+    return given.to(dtype=task.dtype, device=task.device).expand(shape)
 
 
 __all__ = ["check_kinds", "connect", "seed_indices", "several", "starting_models", "whole_number"]

@@ -67,13 +67,13 @@ def test_any_slice(start, stop, step):
         (1, [1]),
         (4096, [4096]),
         (4097, [4096, 1]),
-        (16 * 4096, [4096] * 16),
-        (16 * 4096 + 1, [4097] * 15 + [16 * 4096 + 1 - 15 * 4097]),
-        (160_000, [10_000] * 16),
+        (32 * 4096, [4096] * 32),
+        (32 * 4096 + 1, [4097] * 31 + [32 * 4096 + 1 - 31 * 4097]),
+        (320_000, [10_000] * 32),
     ],
 )
 @pytest.mark.parametrize("begin", [0, 7])
-def test_long_blocks_are_cut_into_sixteen_and_short_ones_not_below_4096(n, widths, begin):
+def test_long_blocks_are_cut_into_32_and_short_ones_not_below_4096(n, widths, begin):
     """The cut is a function of the length alone, and every coordinate is in one part."""
     for index in (slice(begin, begin + n), torch.arange(begin, begin + n)):
         cut = parts(index)
@@ -96,4 +96,4 @@ def test_what_is_exchanged_in_parts_is_exchanged(monkeypatch):
         mixed = exchange(z, shared, mix)
         torch.testing.assert_close(mixed[..., :40], z[..., :40] + 10)
         assert torch.equal(mixed[..., 40:], z[..., 40:])
-        assert sent == [3] * 13 + [1]
+        assert sent == [2] * 20

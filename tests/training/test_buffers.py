@@ -1,16 +1,11 @@
 """Memory is used again when, and only when, nobody can see it any more."""
 
-import numpy as np
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-import dfltheory.algorithms as alg
 from dfltheory.tasks.buffers import Buffers
-from dfltheory.training import train
-from tests.algorithms.table import LETTERS
-from tests.training.distributed_cases import images
 
 SHAPE = (2, 500, 300)  # above the size that is worth keeping
 
@@ -76,55 +71,3 @@ def test_shapes_and_precisions(dtype):
         tensor = buffers.empty(shape, dtype)
         assert tensor.shape == shape
         assert tensor.dtype == dtype
-
-
-@pytest.mark.parametrize("name", sorted(alg.ALGORITHMS))
-def test_writing_over_what_clients_kept_changes_no_run(name, monkeypatch):
-    """Without callbacks nobody sees the states, and local work writes duals, momentum, masks over old ones;
-    with one that keeps them all, nothing that it has may change.
-    """
-    monkeypatch.setattr("dfltheory.tasks.supervised._CACHE", 1)  # one client at a time
-    monkeypatch.setattr("dfltheory.tasks.buffers._WORTH_IT", 1)
-    algorithm = alg.get(name)(**LETTERS[name])
-    ring = np.eye(5) / 2 + np.eye(5)[[1, 2, 3, 4, 0]] / 4 + np.eye(5)[[4, 0, 1, 2, 3]] / 4
-    topology = ring if algorithm.needs_topology else None
-    kept, copies = [], []
-
-    def keep(t, state, recorder):
-        tensors = {k: v for k, v in vars(state).items() if isinstance(v, torch.Tensor)}
-        kept.append(tensors)
-        copies.append({k: v.clone() for k, v in tensors.items()})
-
-    alone = train(algorithm, images(), topology, rounds=5, seeds=2)
-    seen = train(algorithm, images(), topology, rounds=5, seeds=2, callbacks=[keep])
-    assert alone.x.tobytes() == seen.x.tobytes()
-    for tensors, copy in zip(kept, copies):
-        for key, value in tensors.items():
-            assert torch.equal(value, copy[key])
-
-
-def test_states_that_a_callback_keeps_stay_as_they_were(monkeypatch):
-    """Long models take the paths that use memory again: chunks of clients, and rows of sums."""
-    monkeypatch.setattr("dfltheory.tasks.supervised._CACHE", 1)
-    monkeypatch.setattr("dfltheory.tasks.buffers._WORTH_IT", 1)
-    monkeypatch.setattr("dfltheory.training.mixing._LONG", 1)
-    monkeypatch.setattr("dfltheory.training.mixing._SMALL", 0)
-    monkeypatch.setattr("dfltheory.training.mixing._SPARSE_BELOW", 2.0)
-    ring = np.eye(5) / 2 + np.eye(5)[[1, 2, 3, 4, 0]] / 4 + np.eye(5)[[4, 0, 1, 2, 3]] / 4
-    kept, copies = [], []
-
-    def keep(t, state, recorder):
-        kept.append(state.x)
-        copies.append(state.x.clone())
-
-    for algorithm in (alg.DFedSAM(eta=0.1, K=2, rho=0.1, Q=2), alg.DisPFL(eta=0.1, K=1), alg.DPSGD(eta=0.1)):
-        kept.clear(), copies.clear()
-        reused = train(algorithm, images(), ring, rounds=6, seeds=2, callbacks=[keep])
-        for tensor, copy in zip(kept, copies):
-            assert torch.equal(tensor, copy)
-        with monkeypatch.context() as plain:
-            plain.setattr("dfltheory.tasks.supervised._CACHE", 10**9)
-            plain.setattr("dfltheory.tasks.buffers._WORTH_IT", 10**9)
-            plain.setattr("dfltheory.training.mixing._SPARSE_BELOW", 0.0)
-            fresh = train(algorithm, images(), ring, rounds=6, seeds=2)
-        np.testing.assert_allclose(reused.x, fresh.x, rtol=0, atol=1e-13)

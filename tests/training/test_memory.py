@@ -1,15 +1,14 @@
 """At most three copies of the stacked parameters beyond the task's data, for every algorithm.
 
 Measured with m = 500 clients of d = 10^5 parameters (200 MB a copy), as the growth of the resident memory
-during ``train``: 2.06 to 2.11 for gossip with one exchange, FedAvg, FedSAM, Local, SGP, OSGP, Fed-RoD (x or
-the next x, and what is sent), 2.15 for push-sum with momentum, 2.2 to 2.3 where a body is exchanged; 3.08
-for D-PSGD (models and gradients), 3.09 for MGS (every gossip step reads one tensor and writes another), 3.1
-for DFedADMM, DFedADMM-SAM, Ditto and DFedAvgM that keeps its momentum (a third vector per client is what
-they are), 3.2 for FedBABU's fine-tuning and 3.5 for DisPFL (masks, and sixteenths of what is mixed). The
-tenths are chunks of clients at work and the measures.
+during ``train``: 1.1 for gossip (D-PSGD apart), MGS and FedAvg, FedSAM, Local, whose next models are written
+over the last; 2.1 to 2.2 for D-PSGD (models and gradients), push-sum (x and x/w), DFedADMM, DFedADMM-SAM,
+Ditto and DFedAvgM that keeps its momentum (a second vector per client is what they are), FedBABU's
+fine-tuning and Fed-RoD; 2.2 to 2.35 where a body is exchanged; 2.6 to 2.75 for DisPFL. The tenths are chunks of
+clients at work and the measures.
 
-With callbacks or users' metrics, which may keep what they see, DFedADMM, Ditto and DFedAvgM's momentum take
-one copy more; so does momentum where a task cannot be divided by clients (augmented images).
+Where a task cannot be divided by clients (augmented images), local work makes new tensors, and takes a copy or
+two more.
 """
 
 import json
@@ -57,12 +56,13 @@ print((peak[0] - before) / (4 * m * big.d))
 """
 
 
-THREE = {"dpsgd", "dfedadmm", "dfedadmmsam", "ditto", "fedbabu", "dispfl"}
-CASES = {name: (name, LETTERS[name], 3 if name in THREE else 2) for name in alg.ALGORITHMS}
-CASES["dfedsam"] = ("dfedsam", {"eta": 0.1, "K": 2, "rho": 0.1}, 2)
-CASES["dfedavgm"] = ("dfedavgm", {"eta": 0.1, "K": 2, "alpha": 0.9}, 2)
-CASES["dfedsam-mgs"] = ("dfedsam", LETTERS["dfedsam"], 3)
-CASES["dfedavgm-kept"] = ("dfedavgm", LETTERS["dfedavgm"], 3)
+ONE = {"dfedavg", "fedavg", "fedsam", "local"}
+CASES = {name: (name, LETTERS[name], 1 if name in ONE else 2) for name in alg.ALGORITHMS}
+CASES["dfedsam"] = ("dfedsam", {"eta": 0.1, "K": 2, "rho": 0.1}, 1)
+CASES["dfedavgm"] = ("dfedavgm", {"eta": 0.1, "K": 2, "alpha": 0.9}, 1)
+CASES["dfedsam-mgs"] = ("dfedsam", LETTERS["dfedsam"], 1)
+CASES["dfedavgm-kept"] = ("dfedavgm", LETTERS["dfedavgm"], 2)
+CASES["fedavg-sampled"] = ("fedavg", {"eta": 0.1, "K": 2, "participation": 0.1}, 1)
 
 
 @pytest.mark.slow
@@ -74,5 +74,5 @@ def test_copies_of_the_stacked_parameters(case):
         [sys.executable, "-c", SCRIPT, name, json.dumps(letters)], capture_output=True, text=True, check=True
     )
     measured = float(done.stdout)
-    room = 0.7 if name == "dispfl" else 0.5
+    room = 0.9 if name == "dispfl" else 0.5
     assert copies - 0.3 < measured < copies + room, measured

@@ -23,7 +23,6 @@ def plainly(W, z, times=1):
 WAYS = {
     "dense": {"_SPARSE_BELOW": 0.0},
     "scipy": {"_SPARSE_BELOW": 2.0, "_SMALL": 0, "_DENSE_UP_TO": 0},
-    "rows": {"_SPARSE_BELOW": 2.0, "_SMALL": 0, "_DENSE_UP_TO": 0, "_LONG": 1},
     "chosen": {},
 }
 
@@ -33,16 +32,28 @@ WAYS = {
 @pytest.mark.parametrize("sparse", [False, True])
 @pytest.mark.parametrize("times", [1, 3])
 @pytest.mark.parametrize("rows", [None, slice(2, 5)])
-def test_every_way_is_the_same_product(way, seeds, sparse, times, rows, monkeypatch):
+@pytest.mark.parametrize("width", [4, 6, 100])
+def test_every_way_is_the_same_product(way, seeds, sparse, times, rows, width, monkeypatch):
     for name, value in WAYS[way].items():
         monkeypatch.setattr(mixing, name, value)
+    monkeypatch.setattr(mixing, "_width", lambda m, itemsize: width)
     W = ring_matrix(8)
     W[3] = 0  # and a client that hears nobody
     z = torch.randn(seeds, 8, 6, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
-    before = z.clone()
+    before, expected = z.clone(), plainly(W, z, times)
     step = product(sp.csr_array(W) if sparse else W, z.dtype, z.device, times, d=6, rows=rows)
-    torch.testing.assert_close(step(z), plainly(W, z, times)[:, rows or slice(None)], rtol=0, atol=1e-14)
+    torch.testing.assert_close(step(z), expected[:, rows or slice(None)], rtol=0, atol=1e-14)
     assert torch.equal(z, before)
+    if rows is None:
+        room = torch.cat([z, z], dim=1)[:, 4:12]  # a view of more
+        room.copy_(z)
+        assert step(room, over=True) is room
+        torch.testing.assert_close(room, expected, rtol=0, atol=1e-14)
+
+
+def test_as_many_coordinates_at_once_as_a_cache_holds():
+    assert mixing._width(8, 4) * 8 * 4 == mixing._width(16, 8) * 16 * 8 == mixing._BLOCK
+    assert mixing._width(10**6, 8) == 512  # and never so few that calls are all that counts
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
@@ -51,10 +62,13 @@ def test_other_precisions(dtype, m):
     W = ring_matrix(m)
     z = torch.randn(2, m, 5, dtype=torch.float64)
     mixed = product(W, dtype, z.device)(z.to(dtype))
-    assert mixed.dtype == dtype
-    torch.testing.assert_close(
-        mixed.double(), plainly(W, z), rtol=0, atol={torch.float32: 1e-6}.get(dtype, 0.05)
-    )
+    over = z.to(dtype)
+    assert product(W, dtype, z.device)(over, over=True) is over
+    for found in (mixed, over):
+        assert found.dtype == dtype
+        torch.testing.assert_close(
+            found.double(), plainly(W, z), rtol=0, atol={torch.float32: 1e-6}.get(dtype, 0.05)
+        )
 
 
 @pytest.mark.parametrize(
@@ -144,6 +158,12 @@ def test_random_networks_are_fresh_for_every_step_and_seed_and_one_in_a_round():
         )
     alone = Network(Matrices(matrices, random=True), [7], 3, like(5))
     assert torch.equal(alone.at(4)(z[:1])[0], first[2])
+    sent, other = z.clone(), z.clone()
+    over = network.at(4, sent=sent)
+    assert torch.equal(over(other), first)
+    assert torch.equal(other, z)
+    assert over(sent, times=2) is sent
+    torch.testing.assert_close(sent, twice, rtol=0, atol=1e-14)
 
 
 def next_matrix(product_, first, matrices):
@@ -174,7 +194,10 @@ def test_a_server_gives_everybody_the_mean_of_those_who_take_part(m, seed):
     z = torch.randn(2, m, 3, generator=generator, dtype=torch.float64)
     active = torch.rand(2, m, 1, generator=generator) < 0.5
     active[:, 0] = True
-    mixed = ServerNetwork().at(active)(z)
+    sent = z.clone()
+    mixed = ServerNetwork().at(active, sent)(z)
+    assert ServerNetwork().at(active, sent)(sent) is sent
+    assert torch.equal(sent, mixed)
     for s in range(2):
         mean = z[s][active[s, :, 0]].mean(0)
         torch.testing.assert_close(mixed[s], mean.expand(m, 3))
