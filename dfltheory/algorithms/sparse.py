@@ -15,7 +15,7 @@ from dfltheory.algorithms.blocks import parts
 
 @dataclass(frozen=True, eq=False)
 class MaskedState(State):
-    """State with every client's mask (S, m, d), uint8: 1 where a weight lives and 0 elsewhere; x = x * mask."""
+    """State with every client's mask (S, m, d), bytes: 1 where a weight lives, 0 elsewhere; x = x * mask."""
 
     mask: Tensor
 

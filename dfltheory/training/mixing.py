@@ -243,10 +243,7 @@ class ServerNetwork:
         """The mix of one round; ``active`` (S, m, 1) tells who takes part, None: all; ``sent`` as above."""
 
         def mix(z: Tensor, times: int = 1) -> Tensor:
-            if active is None:
-                mean = z.mean(-2, keepdim=True)
-            else:
-                mean = _mean_of(z, active)
+            mean = z.mean(-2, keepdim=True) if active is None else _mean_of(z, active)
             return z.copy_(mean) if z is sent else mean.expand_as(z)[:, self._rows].contiguous()
 
         return mix

@@ -4,11 +4,11 @@ Measured with m = 500 clients of d = 10^5 parameters (200 MB a copy), as the gro
 during ``train``: 1.1 for gossip (D-PSGD apart), MGS and FedAvg, FedSAM, Local, whose next models are written
 over the last; 2.1 to 2.2 for D-PSGD (models and gradients), push-sum (x and x/w), DFedADMM, DFedADMM-SAM,
 Ditto and DFedAvgM that keeps its momentum (a second vector per client is what they are), FedBABU's
-fine-tuning and Fed-RoD; 2.2 to 2.35 where a body is exchanged; 2.6 to 2.75 for DisPFL. The tenths are chunks of
-clients at work and the measures.
+fine-tuning and Fed-RoD; 2.2 to 2.35 where a body is exchanged; 2.6 to 2.75 for DisPFL. The tenths are chunks
+of clients at work and the measures.
 
-Where a task cannot be divided by clients (augmented images), local work makes new tensors, and takes a copy or
-two more.
+Where a task cannot be divided by clients (augmented images), local work makes new tensors, and takes a copy
+or two more.
 """
 
 import json

@@ -81,8 +81,7 @@ def test_other_precisions(dtype, m):
         (62, 3, 10**4, "_Dense"),
         (50, 1, 40, "_Dense"),  # 10^5 multiplications: done before a sparse product has begun
         (50, 1, 41, "_Sparse"),
-        (31, 1, 49_999, "_Sparse"),
-        (31, 1, 50_000, "_Rows"),
+        (31, 1, 10**6, "_Sparse"),
     ],
 )
 def test_the_cheaper_way_is_taken(m, times, d, way):
