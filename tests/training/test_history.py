@@ -9,7 +9,7 @@ import pytest
 import dfltheory.algorithms as alg
 from dfltheory.constants import NetworkConstants, ProblemConstants
 from dfltheory.tasks import quadratic
-from dfltheory.training import History, train
+from dfltheory.training import History, storage, train
 from tests.algorithms.problems import Matrices, permuted_average, ring_matrix
 
 
@@ -82,6 +82,15 @@ def test_what_a_file_brings_back(tmp_path):
     assert History.load(one.save(tmp_path / "exact")).__dict__["chance"] is False
 
 
+def test_a_file_that_does_not_say_what_is_chance_is_of_chance(tmp_path):
+    tensors, document = storage.read(run().save(tmp_path / "run"), "dfltheory.History")
+    assert document.pop("chance") is True
+    assert document.pop("random_network") is False
+    old = History.load(storage.write(tmp_path / "old", tensors, document))
+    assert "chance" not in old.__dict__
+    assert old.random_network is True
+
+
 def own(task, models, mean):
     return np.array([3.0, 4.0])
 
@@ -115,6 +124,7 @@ def test_the_table_has_one_row_for_every_seed_round_and_measure():
     one = run(evaluate_every=2, metrics=[own])
     frame = one.to_frame()
     assert len(frame) == 2 * 3 * 4
+    assert frame.index.tolist() == list(range(24))
     for name, array in one.measures().items():
         wide = frame[frame.measure == name].pivot(index="seed", columns="round", values="value")
         assert list(wide.columns) == [0, 2, 3]
