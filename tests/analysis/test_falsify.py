@@ -218,6 +218,7 @@ def test_the_tight_bound_itself_survives_and_is_seen_to_be_tight():
     assert 0.99 < found.ratio <= 1
     assert found.evaluations > 1000
     assert len(found.families) >= 10
+    assert f"{found.evaluations} candidates of {len(found.families)} families" in str(found)
     assert "proves nothing" in str(found)
 
 
@@ -334,6 +335,25 @@ def test_a_core_that_does_not_confirm_is_no_hit(monkeypatch, tmp_path):
     other = write(tmp_path / "wrong.json", wrong, {})
     assert replay(path).violated
     assert not replay(other).violated
+
+
+def test_a_ratio_above_one_that_is_no_counterexample_is_told_with_its_reason(tmp_path):
+    from dfltheory.analysis.falsify.instance import write
+
+    found = replay(write(tmp_path / "trap.json", trap(), {}))
+    seen = found.certificate
+    low = dataclasses.replace(seen, core=seen.core | {"ratio": 0.75}, core_at_horizon=0.8)
+    outside = dataclasses.replace(seen, obstacles=["condition 10 eta K L <= 1 fails by 2"])
+    for certificate, words in (
+        (low, "the training core does not confirm: 0.75 after 300 rounds"),
+        (outside, "outside of the assumptions: condition 10 eta K L <= 1 fails by 2"),
+    ):
+        assert not certificate.violated
+        text = str(dataclasses.replace(found, certificate=certificate, violated=False))
+        assert "no counterexample found" in text
+        assert words in text
+    assert "confirm" not in str(dataclasses.replace(found, certificate=low, violated=False, ratio=0.5))
+    assert "refuted" in str(found)
 
 
 @pytest.mark.parametrize(

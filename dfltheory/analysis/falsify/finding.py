@@ -78,19 +78,32 @@ class Finding:
 
     def __str__(self) -> str:
         head = f"{self.key} [{self.variant}]: "
-        tail = f"{self.evaluations} candidates in {self.seconds:.0f} s"
+        tried = f" of {len(self.families)} families" if self.families else ""
+        tail = f"{self.evaluations} candidates{tried} in {self.seconds:.0f} s"
         if self.divergence is not None:
             return f"{head}{self.divergence} ({tail})"
         if not self.violated or self.certificate is None or self.instance is None:
             return (
-                f"{head}no counterexample found; the largest measured/bound is {self.ratio:.6g} ({tail}). "
-                "This proves nothing: other families, other seeds, more time may find one."
+                f"{head}no counterexample found; the largest measured/bound is {self.ratio:.6g}{self._doubt} "
+                f"({tail}). This proves nothing: other families, other seeds, more time may find one."
             )
         core = self.certificate.core
         return (
             f"{head}refuted: measured/bound = {self.ratio:.6g} at T = {self.instance.T} "
             f"({self.instance.family}); the training core measures {core['measured']:.6g} against "
             f"{core['bound']:.6g} at T = {core['T']}, ratio {core['ratio']:.6g} ({tail})"
+        )
+
+    @property
+    def _doubt(self) -> str:
+        """Why a ratio above 1 is no counterexample."""
+        if self.certificate is None or not self.ratio > 1:
+            return ""
+        core, outside = self.certificate.core, "; ".join(self.certificate.obstacles)
+        if outside:
+            return f", but outside of the assumptions: {outside}"
+        return (
+            f", which the training core does not confirm: {core['ratio']:.6g} after {core['rounds']} rounds"
         )
 
 

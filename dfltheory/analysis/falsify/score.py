@@ -55,8 +55,8 @@ def score(
     if batch.paper != "dfedsam" or fixed_horizon or common_start(theorem):
         return best
     x, residual = settle(batch, path.x[:, 0])
-    slope = (batch.clients.gradient(x[:, None].mean(-1, keepdims=True).repeat(batch.clients.m, -1))).mean(-1)
-    value = batch.clients.value(x[:, None].mean(-1, keepdims=True).repeat(batch.clients.m, -1)).mean(-1)
+    mean = batch.clients.everywhere(x.mean(-1, keepdims=True))
+    slope, value = batch.clients.gradient(mean).mean(-1), batch.clients.value(mean).mean(-1)
     still = Path(
         np.repeat(slope.T**2, 2, axis=0),
         np.repeat(value.T, 2, axis=0),

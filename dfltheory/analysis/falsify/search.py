@@ -149,7 +149,8 @@ def search(
 
 
 def _top(arm: Arm) -> float:
-    return float(arm.ratio[arm.best])
+    """The best ratio; 0 where no candidate is admissible."""
+    return float(np.nan_to_num(arm.ratio[arm.best]))
 
 
 def _found(arms: list[Arm], enough: float) -> bool:

@@ -1,0 +1,93 @@
+"""Measured over bound of many candidates at once is that of each alone, at its worst horizon."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+import dfltheory as dfl
+from dfltheory.analysis.falsify import Instance
+from dfltheory.analysis.falsify.certify import certify
+from dfltheory.analysis.falsify.families import families
+from dfltheory.analysis.falsify.score import LONG, _each, _grid, _left, judged, score, violation
+from dfltheory.bounds.theorem import Condition
+
+
+def spoken(bound, *conditions, aggregate="mean", first=0, last=0):
+    """A made-up statement: its bound by ``bound(T)``, its conditions (slack, holds) in turn."""
+    checked = [(Condition(f"c{k}", 0, 1), slack, ok) for k, (slack, ok) in enumerate(conditions)]
+    return SimpleNamespace(
+        evaluate=lambda where, **values: bound(values["T"]),
+        check_conditions=lambda **values: checked,
+        lhs=SimpleNamespace(aggregate=aggregate, rounds=lambda T: range(first, T + last)),
+    )
+
+
+def test_the_worst_horizon_is_that_of_the_largest_ratio_among_those_with_a_bound():
+    left = np.array([[1.0, 1.0, 2.0, 0.0], [3.0, np.nan, 1.0, 0.0], [2.0, 9.0, 1.0, 0.0]])
+    T = np.repeat(np.array([[10], [20], [30]]), 4, 1)
+    bounds = np.array([[0.5] * 4, [2.0] * 4, [0.25, 0.0, -1.0, 0.25]])
+    valid, x0 = np.array([True] * 4), np.arange(8.0).reshape(4, 2)
+    scores = judged(spoken(lambda T: bounds), left, {"T": T}, valid, x0)
+    np.testing.assert_allclose(scores.ratio, [8.0, 2.0, 4.0, 0.0])
+    np.testing.assert_array_equal(scores.T, [30, 10, 10, 10])
+    np.testing.assert_allclose(scores.fitness, [*np.log10([8.0, 2.0, 4.0]), -30.0])
+    assert scores.x0 is x0
+
+
+def test_what_is_no_problem_has_no_ratio_and_is_led_inside_by_what_its_conditions_miss():
+    left, T, x0 = np.ones((2, 3)), np.full((2, 3), 7), np.zeros((3, 2))
+    bounds = np.array([[np.nan, np.nan, 1.0], [np.nan, np.nan, 1.0]])
+    first = (np.array([-1.0, 5.0, 5.0]), np.array([False, True, True]))
+    second = (np.array([-3.0, -0.25, 5.0]), np.array([False, False, True]))
+    theorem = spoken(lambda T: bounds, first, second)
+    scores = judged(theorem, left, {"T": T}, np.array([True, True, False]), x0)
+    assert np.isnan(scores.ratio).all()
+    np.testing.assert_allclose(scores.fitness, [-1000 - 0.5 - 0.75, -1000 - 0.2, -1000.0])
+    np.testing.assert_allclose(violation(theorem, {}), [0.5 + 0.75, 0.2, 0.0])
+
+
+def test_left_sides_are_minima_or_means_over_the_rounds_of_the_statement_the_last_one_repeating():
+    data = np.array([[4.0, 1.0], [3.0, 1.0], [1.0, 2.0], [2.0, 8.0]])
+    path = SimpleNamespace(slope_sq=data, still=np.array([True, False]))
+    mean, least = spoken(None), spoken(None, aggregate="min", first=1, last=1)
+    np.testing.assert_allclose(_left(mean, path, 2, simulated=True), [3.5, 1.0])
+    np.testing.assert_allclose(_left(least, path, 2, simulated=True), [1.0, 1.0])
+    np.testing.assert_allclose(_left(mean, path, 10, simulated=False), [(10 + 6 * 2) / 10, np.nan])
+    np.testing.assert_allclose(_left(least, path, 10, simulated=False), [1.0, np.nan])
+    np.testing.assert_allclose(_each(mean, path, np.array([2, 4])), [3.5, 3.0])
+    np.testing.assert_allclose(_each(least, path, np.array([1, 3])), [3.0, 1.0])
+    assert _grid(300)[0] == 2
+    assert _grid(300)[-1] == 299
+    assert len(_grid(300)) == 12
+    assert max(LONG) == 10**9
+
+
+CASES = [
+    ("dfedsam.theorem_4_5", "corrected", "piecewise, K = 2, two"),
+    ("dfedsam.theorem_4_5", "corrected_init", "piecewise, K = 2, Q = 2, two"),
+    ("dfedsam.theorem_4_5", "corrected_weighted", "minibatch, K = 2"),
+    ("dfedadmm.theorem_1", "corrected", "sinusoidal, K = 3, two"),
+    ("dfedadmm.theorem_1", "corrected_b1", "minibatch, K = 1, T = 4"),
+    ("dfedsgpsm.theorem_1", "corrected", "directed, K = 2, three"),
+    ("dfedsgpsm.theorem_1", "corrected_minimal", "minibatch, K = 2"),
+]
+
+
+@pytest.mark.parametrize(("key", "variant", "word"), CASES)
+def test_the_ratio_of_a_candidate_is_the_one_that_is_certified_of_it_alone(key, variant, word):
+    theorem = dfl.bounds.get(key, variant)
+    family = next(f for f in families(key.split(".")[0]) if word in f.name)
+    batch, network = family.decode(np.random.default_rng(3).random((256, family.dimension)))
+    rounds = min(family.rounds, 60)
+    with np.errstate(all="ignore"):
+        scores = score(theorem, batch, network, rounds)
+    told = np.flatnonzero(np.isfinite(scores.ratio) & (scores.ratio > 0))
+    assert len(told) >= 2
+    for index in told[np.argsort(-scores.ratio[told])][:2]:
+        instance = Instance.of(key, variant, family.name, batch, index, scores.x0, int(scores.T[index]))
+        seen = certify(instance, theorem)
+        assert not seen.obstacles
+        assert seen.exact["ratio"] == pytest.approx(scores.ratio[index], rel=1e-6)
+        assert scores.fitness[index] == pytest.approx(np.log10(scores.ratio[index]))
+        assert not instance.noisy or instance.T == family.rounds

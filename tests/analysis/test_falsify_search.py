@@ -1,0 +1,170 @@
+"""The search itself, on landscapes whose peaks are known: global first, then local, the best first."""
+
+import math
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+import dfltheory as dfl
+from dfltheory.analysis.falsify import search as module
+from dfltheory.analysis.falsify.families import Family
+from dfltheory.analysis.falsify.score import Scores, better
+from dfltheory.analysis.falsify.search import POPULATION, Arm, search
+
+THEOREM = dfl.bounds.get("dfedsam.theorem_4_5", "printed")
+WIDE, NARROW = np.array([0.2, 0.7, 0.5]), np.array([0.8, 0.35, 0.6])
+
+
+def peaks(u):
+    """A wide hill of height 0.6, and a narrow one of height 1."""
+    wide, narrow = ((u - c) ** 2 @ np.ones(3) for c in (WIDE, NARROW))
+    return np.maximum(0.6 * np.exp(-wide / 0.2), np.exp(-narrow / 0.01))
+
+
+@pytest.fixture(autouse=True)
+def landscape(monkeypatch):
+    """Candidates are points of the cube, and their ratio is the height there (nan below -1)."""
+
+    def told(theorem, batch, network, rounds, T):
+        height = np.asarray(batch.height, dtype=float)
+        ratio = np.where(height > -1, height, np.nan)
+        fitness = np.where(height > -1, np.log10(np.abs(height) + 1e-30), -1e3)
+        return Scores(ratio, fitness, np.ones(len(height)), batch.u)
+
+    monkeypatch.setattr(module, "score", told)
+
+
+def family(height=peaks, name="hills", dimension=3):
+    return Family(name, dimension, 10, lambda u: (SimpleNamespace(u=u, height=height(u)), {}))
+
+
+@given(arrays(float, (4, 3), elements=st.floats(-1.9, 1.9)))
+def test_points_that_leave_the_cube_are_reflected_into_it(u):
+    back = module._reflect(u)
+    assert (back >= 0).all()
+    assert (back <= 1).all()
+    inside = (u >= 0) & (u <= 1)
+    np.testing.assert_array_equal(back[inside], u[inside])
+    np.testing.assert_allclose(back[(u > 1)], 2 - u[u > 1], atol=1e-15)
+    np.testing.assert_allclose(back[(u < 0) & (u > -1)], -u[(u < 0) & (u > -1)], atol=1e-15)
+
+
+def test_a_population_fills_the_cube_and_counts_its_candidates():
+    arm = Arm(family(), THEOREM, np.random.default_rng(0))
+    assert arm.points.shape == (POPULATION, 3)
+    counts = np.histogramdd(arm.points, bins=2, range=[(0, 1)] * 3)[0]
+    assert counts.min() >= POPULATION / 8 - 4
+    assert arm.evaluations == POPULATION
+    np.testing.assert_allclose(arm.ratio, peaks(arm.points))
+
+
+def test_no_generation_makes_a_point_worse_and_the_highest_hill_is_climbed():
+    arm = Arm(family(), THEOREM, np.random.default_rng(1))
+    for _ in range(60):
+        before = arm.fitness.copy()
+        arm.evolve()
+        assert (arm.fitness >= before).all()
+        np.testing.assert_allclose(arm.ratio, peaks(arm.points))
+    assert arm.evaluations == 61 * POPULATION
+    assert ((arm.points >= 0) & (arm.points <= 1)).all()
+    np.testing.assert_allclose(arm.points[arm.best], NARROW, atol=5e-3)
+    distance = np.minimum(*(np.abs(arm.points - c).max(1) for c in (WIDE, NARROW)))
+    assert np.median(distance) < 0.05  # all have gone up a hill
+
+
+def test_steps_around_the_best_point_are_kept_only_where_they_are_better():
+    arm = Arm(family(), THEOREM, np.random.default_rng(2))
+    better_steps = 0
+    for width in (0.3, 0.03, 0.003, 0.0003) * 5:
+        before, points = arm.fitness[arm.best], arm.points.copy()
+        found = arm.refine(width)
+        better_steps += found
+        assert found == (arm.fitness[arm.best] > before)
+        moved = np.abs(arm.points - points).max(1) > 0
+        assert moved.sum() == int(found)
+        assert np.abs(arm.points - points).max() < 6 * width
+        np.testing.assert_allclose(arm.ratio, peaks(arm.points))
+    assert better_steps >= 5
+    assert arm.evaluations == 21 * POPULATION
+
+
+def test_a_search_climbs_the_highest_hill_of_all_families_and_puts_it_first():
+    low = family(lambda u: 0.5 * peaks(u), "low")
+    nowhere = family(lambda u: np.full(len(u), -5.0), "nothing admissible")
+    told = []
+    arms = search(THEOREM, [nowhere, low, family()], 60, 0, 1 - 1e-7, lambda best, n: told.append((best, n)))
+    assert [arm.family.name for arm in arms] == ["hills", "low", "nothing admissible"]
+    assert arms[0].ratio[arms[0].best] >= 1 - 1e-7
+    assert np.isnan(arms[2].ratio).all()
+    best, evaluations = (np.array(column, dtype=float) for column in zip(*told, strict=True))
+    assert (np.diff(evaluations) > 0).all()
+    assert evaluations[-1] == sum(arm.evaluations for arm in arms)
+    assert best[-1] >= 1 - 1e-7
+    assert (np.diff(best) >= 0).all()
+
+
+def test_a_search_is_repeated_by_its_seed_and_stops_where_enough_is_found():
+    def once(seed):
+        return search(THEOREM, [family()], 60, seed, 0.9)[0]
+
+    one, same, other = once(3), once(3), once(4)
+    np.testing.assert_array_equal(one.points, same.points)
+    assert one.evaluations == same.evaluations
+    assert not np.array_equal(one.points, other.points)
+    assert one.ratio[one.best] >= 0.9
+    more = search(THEOREM, [family()], 60, 3, 1 - 1e-9)[0]
+    assert more.evaluations > one.evaluations
+
+
+def test_time_goes_to_both_phases_and_ends_the_search(monkeypatch):
+    now = [0.0]
+
+    class Counted(Arm):
+        def evaluate(self, points):
+            now[0] += 1.0  # a second each
+            return super().evaluate(points)
+
+        def refine(self, width):
+            local.append(now[0])
+            return super().refine(width)
+
+    local = []
+    monkeypatch.setattr(module, "Arm", Counted)
+    monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    arms = search(THEOREM, [family(), family(name="again")], 100, 0, math.inf)
+    assert local[0] == pytest.approx(65, abs=1)  # a share of 0.35 is local
+    assert now[0] == pytest.approx(100, abs=1.5)
+    assert sum(arm.evaluations for arm in arms) == now[0] * POPULATION
+    # what has done better is tried more often, all of it at least now and then
+    low = family(lambda u: 0.01 * peaks(u), "low")
+    now[0] = 0.0
+    good, bad = search(THEOREM, [low, family()], 400, 0, math.inf)
+    assert good.evaluations > bad.evaluations > 10 * POPULATION
+    assert bad.family.name == "low"
+
+
+def test_the_first_arms_alone_are_made_when_time_is_short(monkeypatch):
+    now = [0.0]
+
+    class Counted(Arm):
+        def evaluate(self, points):
+            now[0] += 1.0
+            return super().evaluate(points)
+
+    monkeypatch.setattr(module, "Arm", Counted)
+    monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    assert len(search(THEOREM, [family()] * 8, 3, 0, math.inf)) == 2
+
+
+def test_of_two_scores_the_fitter_is_kept_candidate_by_candidate():
+    one = Scores(np.array([1.0, 2.0]), np.array([0.0, 5.0]), np.array([3, 4]), np.ones((2, 2, 2)))
+    other = Scores(np.array([7.0, 8.0]), np.array([0.0, 4.0]), np.array([5, 6]), np.zeros((2, 2, 2)))
+    kept = better(one, other)
+    np.testing.assert_array_equal(kept.ratio, [7.0, 2.0])
+    np.testing.assert_array_equal(kept.fitness, [0.0, 5.0])
+    np.testing.assert_array_equal(kept.T, [5, 4])
+    np.testing.assert_array_equal(kept.x0[:, 0, 0], [0.0, 1.0])
