@@ -1,12 +1,26 @@
-"""The papers' augmentation, on tensors and for all seeds and clients at once."""
+"""The papers' augmentation, on tensors: drawn for all seeds and clients at once, applied where they work."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
 
 import torch
 from torch import Tensor
+
+
+@runtime_checkable
+class Augmentation(Protocol):
+    """Chance and what it does apart, so that local work on a few clients augments no more than theirs."""
+
+    def draw(self, shape: tuple[int, ...], generators: Sequence[torch.Generator]) -> Tensor:
+        """Numbers (*shape, ...) for so many inputs, shape = (S, m, B); one generator for each seed."""
+        ...
+
+    def apply(self, X: Tensor, drawn: Tensor) -> Tensor:
+        """The inputs (S, k, B, ...) of some clients, augmented by what was drawn for them (S, k, B, ...)."""
+        ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,13 +37,17 @@ class CropAndFlip:
     flip: bool = True
 
     def __call__(self, X: Tensor, generators: Sequence[torch.Generator]) -> Tensor:
-        *lead, C, H, W = X.shape
-        N, p, device = X.shape[:-3].numel(), self.padding, X.device
-        each = tuple(lead[1:])
-        # one draw of three numbers for an image: where the crop begins, and whether it is mirrored
-        u = torch.stack([torch.rand((*each, 3), generator=g, device=device) for g in generators]).reshape(
-            N, 3
-        )
+        return self.apply(X, self.draw(tuple(X.shape[:-3]), generators).to(X.device))
+
+    def draw(self, shape: tuple[int, ...], generators: Sequence[torch.Generator]) -> Tensor:
+        """Three numbers in [0, 1) for each image: where the crop begins, and whether it is mirrored."""
+        each = (*shape[1:], 3)
+        return torch.stack([torch.rand(each, generator=g, device=g.device) for g in generators])
+
+    def apply(self, X: Tensor, drawn: Tensor) -> Tensor:
+        """Images (..., channels, height, width) by what was drawn for them (..., 3)."""
+        *_, C, H, W = X.shape
+        N, p, device, u = X.shape[:-3].numel(), self.padding, X.device, drawn.reshape(-1, 3)
         top, left = ((2 * p + 1) * u[:, :2]).long().unbind(1)
         columns = torch.arange(W, device=device)
         if self.flip:
@@ -44,4 +62,4 @@ class CropAndFlip:
         return wide[image, channel, rows[:, None, :, None], columns[:, None, None, :]].reshape(X.shape)
 
 
-__all__ = ["CropAndFlip"]
+__all__ = ["Augmentation", "CropAndFlip"]

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from dfltheory.constants import ProblemConstants
 from dfltheory.errors import InputError, UnknownNameError
+from dfltheory.tasks.augment import Augmentation
 from dfltheory.tasks.batching import LOSSES, Loop, Loss, choose
 from dfltheory.tasks.examples import Examples, in_a_row, tests_in_a_row
 from dfltheory.tasks.modules import Layout, refuse_mismatch, refuse_unfit, shared_index
@@ -22,26 +23,33 @@ from dfltheory.tasks.task import Task
 class Batch:
     """One minibatch for every seed and client, by the places (S, m, B) of its examples in the task's data.
 
-    Inputs ``X`` (S, m, B, ...) and targets ``y`` (S, m, B, ...) are gathered when first asked for, so that
-    local work on a few clients gathers no more than theirs.
+    Inputs ``X`` (S, m, B, ...) and targets ``y`` (S, m, B, ...) are gathered when first asked for, and
+    augmented by what was ``drawn`` for them, so that local work on a few clients gathers no more than theirs.
     """
 
-    def __init__(self, task: Supervised, places: Tensor, X: Tensor | None = None):
-        self._task, self.places = task, places
+    def __init__(
+        self, task: Supervised, places: Tensor, drawn: Tensor | None = None, X: Tensor | None = None
+    ):
+        self._task, self.places, self._drawn = task, places, drawn
         if X is not None:
             self.X = X
 
     @cached_property
     def X(self) -> Tensor:
-        return self._task.gathered(self.places)
+        X, augment = self._task.gathered(self.places), self._task.augment
+        if self._drawn is None:
+            return X
+        assert isinstance(augment, Augmentation)
+        return augment.apply(X, self._drawn)
 
     @cached_property
     def y(self) -> Tensor:
         return self._task.y.index_select(0, self.places.reshape(-1)).unflatten(0, self.places.shape)
 
     def rows(self, rows: slice) -> Batch:
+        drawn = None if self._drawn is None else self._drawn[:, rows]
         X = self.__dict__.get("X")
-        return Batch(self._task, self.places[:, rows], None if X is None else X[:, rows])
+        return Batch(self._task, self.places[:, rows], drawn, None if X is None else X[:, rows])
 
 
 class Supervised(Task):
@@ -66,7 +74,8 @@ class Supervised(Task):
     start : ``module``: x^0 is the module's parameters as given; ``fresh``: every seed draws its own through
         the modules' ``reset_parameters``
     preprocess : applied to inputs whenever they are used (scaling of bytes, for example)
-    augment : applied to the inputs of minibatches only: (X (S, m, B, ...), one generator per seed) -> X
+    augment : of the inputs of minibatches only: an :class:`~dfltheory.tasks.augment.Augmentation`, or a
+        function (X (S, m, B, ...), one generator per seed) -> X, which is asked for all clients at once
     strategy : how the clients are batched: ``auto``, ``batched``, ``loop``, ``vmap`` (see tasks.batching)
     dtype : of the parameters and of floating-point inputs; ``None``: the module's
     constants : what is known of the problem; by default f* >= 0 where the loss is one of the named ones
@@ -93,7 +102,7 @@ class Supervised(Task):
         personal: str | Sequence[str] | None = None,
         start: Literal["module", "fresh"] = "module",
         preprocess: Callable[[Tensor], Tensor] | None = None,
-        augment: Callable[[Tensor, Sequence[torch.Generator]], Tensor] | None = None,
+        augment: Augmentation | Callable[[Tensor, Sequence[torch.Generator]], Tensor] | None = None,
         strategy: str = "auto",
         dtype: torch.dtype | None = None,
         device: torch.device | str = "cpu",
@@ -191,15 +200,18 @@ class Supervised(Task):
         places = index + self.offsets.unsqueeze(-1)
         if self.augment is None:
             return Batch(self, places)
-        return Batch(self, places, self.augment(self.gathered(places), generators))
+        if isinstance(self.augment, Augmentation):
+            return Batch(self, places, drawn=self.augment.draw(tuple(places.shape), generators))
+        return Batch(self, places, X=self.augment(self.gathered(places), generators))
 
     def gathered(self, places: Tensor) -> Tensor:
         """The inputs at these places (...), ready for the module."""
         return self._prepared(self.X.index_select(0, places.reshape(-1))).unflatten(0, places.shape)
 
     def chunk(self, seeds: int) -> int | None:
-        # augmentation draws for all clients at once; exact gradients are taken in pieces of their own
-        if self.augment is not None or self.batch is None or self.device.type != "cpu":
+        # some augmentation is for all clients at once; exact gradients are taken in pieces of their own
+        at_once = not (self.augment is None or isinstance(self.augment, Augmentation))
+        if at_once or self.batch is None or self.device.type != "cpu":
             return None
         return max(1, _CACHE // (seeds * self.d * self.dtype.itemsize))
 

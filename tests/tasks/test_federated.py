@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 import torch
 
-from dfltheory import models, tasks
+import dfltheory as dfl
+from dfltheory import algorithms, models, tasks
 from dfltheory.errors import InputError, UnknownNameError
 from dfltheory.tasks import Supervised, federated, images
 from dfltheory.tasks.augment import CropAndFlip
@@ -121,6 +122,23 @@ def test_a_seed_augments_alone_as_among_others():
     together = change(X, generators(3))
     assert torch.equal(together[2], change(X[:1], generators(1, first=2))[0])
     assert not torch.equal(together[1], together[2])
+
+
+def test_a_minibatch_is_augmented_where_it_is_used(monkeypatch):
+    """Drawn for all clients, made for those at work: the same images, and the same run."""
+    task = federated.image_task(toy(), m=3, batch=4, augment=True)
+    few, every = task.sample(generators(2)), task.sample(generators(2)).X
+    for k in range(3):
+        assert torch.equal(few.rows(slice(k, k + 1)).X, every[:, k : k + 1])
+    seen, apply = [], CropAndFlip.apply
+    monkeypatch.setattr(CropAndFlip, "apply", lambda *a: seen.append(a[1].shape[1]) or apply(*a))
+    runs = []
+    for chunk in (1, 2, None):
+        monkeypatch.setattr(type(task), "chunk", lambda self, seeds: chunk)  # noqa: B023
+        runs.append(dfl.train(algorithms.FedAvg(eta=0.05, K=2), task, rounds=2, seeds=2).x)
+        np.testing.assert_allclose(runs[-1], runs[0], rtol=0, atol=1e-6)
+    assert (seen[:12], sorted(seen[12:20]), seen[20:]) == ([1] * 12, [1] * 4 + [2] * 4, [3] * 4)
+    assert not np.allclose(runs[0][0], runs[0][1])
 
 
 def test_augmentation_touches_minibatches_only():

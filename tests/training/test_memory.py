@@ -7,8 +7,8 @@ Ditto and DFedAvgM that keeps its momentum (a second vector per client is what t
 fine-tuning and Fed-RoD; 2.2 to 2.35 where a body is exchanged; 2.6 to 2.75 for DisPFL. The tenths are chunks
 of clients at work and the measures.
 
-Where a task cannot be divided by clients (augmented images), local work makes new tensors, and takes a copy
-or two more.
+Where a task cannot be divided by clients (exact gradients, a user's own augmentation), local work makes new
+tensors, and takes a copy or two more.
 """
 
 import json

@@ -321,6 +321,7 @@ def test_preprocess_and_augment():
         augment=louder,
     )
     assert task.X.dtype == torch.uint8
+    assert task.chunk(1) is None  # the function wants all clients at once
     assert task.sample([torch.Generator()]).X.unique().tolist() == [11.0]
     x = torch.ones(1, 2, 2, dtype=torch.float64)
     torch.testing.assert_close(
