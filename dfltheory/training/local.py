@@ -42,8 +42,8 @@ class LocalWork:
 
     def __call__(self, state: Any, grad: RoundOracle | SomeClients) -> tuple[Any, Tensor | None]:
         """The state after local work, and its z if that may be written over, since nobody else has it."""
-        sampled = self._sampled(grad)
-        if sampled is None and not self._divided(state.x.shape[1]):
+        sampled = self._sampled(grad) if self._chunk is not None else None
+        if self._chunk is None or (sampled is None and not self._divided(state.x.shape[1])):
             return self._algorithm.local_update(state, grad), None
         after = self._work(self._algorithm.local_update, "z", state, grad, sampled)
         return after, after.z
@@ -100,7 +100,7 @@ class LocalWork:
     def _sampled(self, grad: RoundOracle | SomeClients) -> list[slice] | None:
         """The clients that take part, each a slice of one; None: all, or so many that batches of all are no
         dearer, or not the same in every seed."""
-        if self._chunk is None or grad.active is None or grad.active.shape[0] > 1:
+        if grad.active is None or grad.active.shape[0] > 1:
             return None
         few = grad.active[0, :, 0].nonzero()[:, 0].tolist()
         pays = self._chunk == 1 or 2 * len(few) <= grad.active.shape[1]

@@ -64,7 +64,7 @@ def product(
     if rows is not None:
         last = product(csr[rows], dtype, device, 1, d, memory=memory)
         before = [product(csr, dtype, device, times - 1, d, memory=memory)] if times > 1 else []
-        return lambda z, over=False: _in_order([*before, last], z, over=False)
+        return _in_order([*before, last])  # never over z: there are fewer new models than old ones
     if torch.device(device).type == "cpu" and dtype in (torch.float32, torch.float64):
         return _Sparse(csr.astype(np.float32 if dtype == torch.float32 else np.float64), times, memory)
     return _SparseTensor(_csr_tensor(csr, dtype, device), times)
@@ -102,28 +102,29 @@ class _Sparse:
     """
 
     def __init__(self, W: Any, times: int, memory: Buffers):
-        self._shape, self._arrays = W.shape, (W.indptr, W.indices, W.data)
+        self._weights = (*W.shape, W.indptr, W.indices, W.data)
         self._times, self._memory = times, memory
 
     def __call__(self, z: Tensor, over: bool = False) -> Tensor:
-        (m, n), (S, _, d) = self._shape, z.shape
-        width = _width(n, z.dtype.itemsize)
-        if d <= width and not over:
-            mixed = [self._product(values) for values in z.numpy()]
-            return torch.from_numpy(mixed[0][None] if S == 1 else np.stack(mixed))
-        into = z if over else self._memory.empty((S, m, d), z.dtype)
-        for before, after in zip(z.numpy(), into.numpy()):
+        before = z.numpy()
+        S, n, d = before.shape
+        width = _width(n, before.itemsize)
+        if S == 1 and d <= width and not over:
+            return torch.from_numpy(self._product(before[0])[None])
+        into = z if over else self._memory.empty((S, self._weights[0], d), z.dtype)
+        for old, new in zip(before, into.numpy()):
             for begin in range(0, d, width):
-                part = before[:, begin : begin + width]
-                after[:, begin : begin + width] = self._product(np.ascontiguousarray(part))
+                part = old[:, begin : begin + width]
+                new[:, begin : begin + width] = self._product(np.ascontiguousarray(part))
         return into
 
     def _product(self, values: np.ndarray) -> np.ndarray:
         """W^times values, for values (n, k) in one piece."""
-        m, n = self._shape
+        m, n, indptr, indices, weights = self._weights
+        k = values.shape[1]
         for _ in range(self._times):
-            mixed = np.zeros((m, values.shape[1]), values.dtype)
-            csr_matvecs(m, n, values.shape[1], *self._arrays, values.ravel(), mixed.reshape(-1))
+            mixed = np.zeros((m, k), values.dtype)
+            csr_matvecs(m, n, k, indptr, indices, weights, values.ravel(), mixed.ravel())
             values = mixed
         return values
 
@@ -204,8 +205,8 @@ class Network:
             mix = Round(self, t, None if losses is None else losses.double().cpu().numpy())
         return mix if sent is None else partial(mix, sent=sent)
 
-    def draw(self, t: int, times: int, losses: np.ndarray | None) -> list[list[Step]]:
-        """For every seed (one list for all where chance plays no part) the products to apply in order."""
+    def draw(self, t: int, times: int, losses: np.ndarray | None) -> list[Step]:
+        """The product of every seed, or one for all where chance plays no part."""
         per_seed = self.sequence.random or self.needs_losses
         drawn = []
         for row, s in enumerate(self._seeds if per_seed else self._seeds[:1]):
@@ -215,17 +216,17 @@ class Network:
             if self._laws is not None and not self._periodic:
                 for q, W in enumerate(matrices):
                     self._laws.check(W, f"the matrix of round {t * times + q}: ")
-            drawn.append(self._steps(matrices))
+            drawn.append(self._step(matrices))
         return drawn
 
-    def _steps(self, matrices: list[Any]) -> list[Step]:
+    def _step(self, matrices: list[Any]) -> Step:
         first, times = matrices[0], len(matrices)
         if any(W is not first for W in matrices):
             parts = [None] * (times - 1) + [self._rows]
-            return [self._product(W, 1, rows) for W, rows in zip(matrices, parts)]
+            return _in_order([self._product(W, 1, rows) for W, rows in zip(matrices, parts)])
         if self._kept is None or self._kept[0] is not first or self._kept[1] != times:
             self._kept = (first, times, self._product(first, times, self._rows))
-        return [self._kept[2]]
+        return self._kept[2]
 
     def _product(self, W: Any, times: int, rows: slice | None) -> Step:
         return product(W, self._dtype, self._device, times, self._d, rows, self._memory)
@@ -259,7 +260,7 @@ class Round:
 
     def __init__(self, network: Network, t: int, losses: np.ndarray | None):
         self._network, self._t, self._losses = network, t, losses
-        self._drawn: dict[int, list[list[Step]]] = {}
+        self._drawn: dict[int, list[Step]] = {}
 
     def __call__(self, z: Tensor, times: int = 1, sent: Tensor | None = None) -> Tensor:
         """z_i <- sum_l w_il z_l, ``times`` times, (S, m, d) -> (S, m, d); over z, if that is ``sent``."""
@@ -267,15 +268,20 @@ class Round:
             self._drawn[times] = self._network.draw(self._t, times, self._losses)
         drawn = self._drawn[times]
         if len(drawn) == 1:
-            return _in_order(drawn[0], z, z is sent)
-        mixed = [_in_order(steps, z[s : s + 1], z is sent) for s, steps in enumerate(drawn)]
+            return drawn[0](z, z is sent)
+        mixed = [step(z[s : s + 1], z is sent) for s, step in enumerate(drawn)]
         return z if z is sent else torch.cat(mixed)
 
 
-def _in_order(steps: list[Step], z: Tensor, over: bool) -> Tensor:
-    for step in steps:
-        z = step(z, over)
-    return z
+def _in_order(steps: list[Step]) -> Step:
+    """One product after the other."""
+
+    def step(z: Tensor, over: bool = False) -> Tensor:
+        for one in steps:
+            z = one(z, over)
+        return z
+
+    return step
 
 
 __all__ = ["Network", "Round", "ServerNetwork", "Step", "product"]
