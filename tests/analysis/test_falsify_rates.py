@@ -8,9 +8,9 @@ import pytest
 import dfltheory as dfl
 from dfltheory.analysis.falsify import Instance, falsify, replay, two_block
 from dfltheory.analysis.falsify.certify import certify
-from dfltheory.analysis.falsify.families import families_of
+from dfltheory.analysis.falsify.families import families, families_of
 from dfltheory.analysis.falsify.ramps import Ramps
-from dfltheory.analysis.falsify.schedule import LONGEST, shortest, two_blocks_under_schedule
+from dfltheory.analysis.falsify.schedule import LONGEST, shortest, two_blocks_under_schedule, under_schedule
 from dfltheory.analysis.falsify.splits import Splits
 from dfltheory.analysis.falsify.two_block import SIMULATED, TwoBatch, at_rest, run, score
 from dfltheory.errors import InputError
@@ -95,10 +95,20 @@ def test_a_step_at_the_ends_and_in_the_middle_of_its_range_is_a_horizon_at_the_e
     theorem = rate()
     batch = bowls(1024, lam=0.0)
     found = []
-    for step in (0.03, (0.03**3 * 1e-4) ** 0.25, (0.03 * 1e-4) ** 0.5, (0.03 * 1e-4**3) ** 0.25, 1e-4):
+    middle = [(0.03**3 * 1e-4) ** 0.25, (0.03 * 1e-4) ** 0.5, (0.03 * 1e-4**3) ** 0.25]
+    for step in (0.3, 0.03, *middle, 1e-4, 1e-6):
         drawn = dataclasses.replace(batch, eta_u=np.array([step]))
         found.append(float(two_blocks_under_schedule(theorem, drawn, np.zeros(1))[1][0]))
-    np.testing.assert_allclose(found, [1024, 2048, 4096, (4096 * 1e9) ** 0.5, 1e9], rtol=1e-3)
+    expected = [1024, 1024, 2048, 4096, (4096 * 1e9) ** 0.5, 1e9, 1e9]
+    np.testing.assert_allclose(found, expected, rtol=1e-3)
+
+
+def test_a_step_in_one_block_is_a_horizon_up_to_a_thousand_rounds():
+    family = next(f for f in families("dfedsam") if "piecewise" in f.name)
+    batch = family.decode(np.random.default_rng(0).random((5, family.dimension)))[0]
+    drawn = dataclasses.replace(batch, eta=np.array([9.0, 2.0, (2.0 * 1e-5) ** 0.5, 1e-5, 1e-7]))
+    _, T = under_schedule(dfl.bounds.get("dfedsam.corollary_4_6", "corrected"), drawn)
+    np.testing.assert_array_equal(T, [2, 2, round(2000**0.5), 1000, 1000])
 
 
 # -- what is measured -------------------------------------------------------------------------------------

@@ -168,3 +168,25 @@ def test_of_two_scores_the_fitter_is_kept_candidate_by_candidate():
     np.testing.assert_array_equal(kept.fitness, [0.0, 5.0])
     np.testing.assert_array_equal(kept.T, [5, 4])
     np.testing.assert_array_equal(kept.x0[:, 0, 0], [0.0, 1.0])
+
+
+def test_a_step_of_evolution_is_at_most_nine_tenths_of_the_way_to_the_best_and_of_a_difference():
+    arm = Arm(family(lambda u: np.ones(len(u))), THEOREM, np.random.default_rng(5))
+    before = 0.45 + 0.1 * arm.points
+    arm.points = before.copy()  # on a plain every trial is kept
+    width = np.ptp(before, axis=0).max()
+    arm.evolve()
+    moved = np.abs(arm.points - before)
+    assert 0.9 * width < moved.max() <= 2 * 0.9 * width
+    assert (moved.max(1) > 0).mean() > 0.95  # one coordinate of each at least
+
+
+def test_arms_are_chosen_in_proportion_to_their_rank():
+    rng = np.random.default_rng(6)
+    heights = rng.permutation(14)
+    arms = [SimpleNamespace(fitness=np.array([-9.0, h]), best=1) for h in heights]
+    draws = 8000
+    counts = np.bincount([module._choose(arms, rng) for _ in range(draws)], minlength=14)
+    weights = 0.6 ** (13 - heights) + 0.02
+    expected = draws * weights / weights.sum()
+    assert (np.abs(counts - expected) < 5 * np.sqrt(expected)).all()

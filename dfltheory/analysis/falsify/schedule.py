@@ -73,7 +73,7 @@ def shortest(theorem: Theorem, **numbers: Array) -> Array:
     """The least T at which the conditions ``left <= right T`` hold, (P,); 1 where a number is not finite."""
     least: Array = np.ones(1)
     for takes, ratio in _waits(theorem):
-        found = ratio(*(np.asarray(numbers[n], dtype=float) for n in takes))
+        found = ratio(*(numbers[n] for n in takes))
         least = np.maximum(least, np.where(np.isfinite(found), found, 1.0))
     return least
 
@@ -95,7 +95,7 @@ def step_sizes(theorem: Theorem, **numbers: Any) -> dict[str, Any]:
     """The schedule's step sizes, by glossary name, at these numbers (arrays that broadcast)."""
     found = {}
     for name, (takes, rule) in _rules(theorem).items():
-        found[name] = rule(*(np.asarray(numbers[n], dtype=float) for n in takes)) + 0.0 * numbers["T"]
+        found[name] = rule(*(numbers[n] for n in takes)) + 0.0 * numbers["T"]
     return found
 
 
