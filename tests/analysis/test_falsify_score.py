@@ -1,5 +1,6 @@
 """Measured over bound of many candidates at once is that of each alone, at its worst horizon."""
 
+from itertools import product
 from types import SimpleNamespace
 
 import numpy as np
@@ -9,6 +10,8 @@ import dfltheory as dfl
 from dfltheory.analysis.falsify import Instance
 from dfltheory.analysis.falsify.certify import certify
 from dfltheory.analysis.falsify.families import families
+from dfltheory.analysis.falsify.ramps import Ramps
+from dfltheory.analysis.falsify.rounds import Batch, all_signs, run
 from dfltheory.analysis.falsify.score import LONG, _each, _grid, _left, judged, score, violation
 from dfltheory.bounds.theorem import Condition
 
@@ -61,6 +64,41 @@ def test_left_sides_are_minima_or_means_over_the_rounds_of_the_statement_the_las
     assert _grid(300)[-1] == 299
     assert len(_grid(300)) == 12
     assert max(LONG) == 10**9
+
+
+def test_a_state_stands_still_once_it_moves_by_less_than_the_rounding_of_its_size():
+    one = np.ones((4, 1, 1))
+    steps = np.array([3e-13, 2e-12, 3e-19, 2e-18])  # of states of the sizes 1000 and 0.001
+    clients = Ramps(0 * one, 0 * one, one, -one[..., 0])
+    start = np.array([[1000.0], [1000.0], [1e-3], [1e-3]])
+    path = run(Batch("dfedsam", clients, start, steps, one), 3)
+    np.testing.assert_array_equal(path.still, [True, False, True, False])
+
+
+def test_both_gradients_of_a_sam_step_see_the_same_minibatch_in_every_outcome():
+    """A literal run of every outcome: f_1' = clip(x - 1, -2, 2), f_2' = clip(x + 1, -2, 2), noise +-sigma."""
+    eta, rho, sigma, T, K, w = 0.3, 0.7, 1.5, 2, 2, 0.2
+    total, most = np.zeros(T + 1), {}
+    for outcome in product([-1, 1], repeat=T * K * 2):
+        noise, x = sigma * np.array(outcome).reshape(T, K, 2), np.array([0.3, -0.4])
+        for t in range(T + 1):
+            total[t] += np.mean([np.clip(x.mean() - c, -2, 2) for c in (1, -1)]) ** 2 / 2 ** (T * K * 2)
+            if t == T:
+                break
+            for k in range(K):
+                g = np.clip(x - [1, -1], -2, 2) + noise[t, k]
+                g = np.clip(x + rho * np.sign(g) - [1, -1], -2, 2) + noise[t, k]
+                most[t, k] = most.get((t, k), 0.0) + (g**2).mean() / 2 ** (T * K * 2)
+                x = x - eta * g
+            x = np.array([(1 - w) * x[0] + w * x[1], w * x[0] + (1 - w) * x[1]])
+    clients = Ramps(
+        np.array([[[-1.0], [-3.0]]]), np.full((1, 2, 1), 4.0), np.ones((1, 2, 1)), np.full((1, 2), -2.0)
+    )
+    W, steps = np.array([[[1 - w, w], [w, 1 - w]]]), np.array([eta])
+    start, noisy = np.array([[0.3, -0.4]]), {"sigma": np.array([sigma]), "signs": all_signs(T, K, 2)}
+    path = run(Batch("dfedsam", clients, start, steps, W, K, rho=np.array([rho]), **noisy), T)
+    np.testing.assert_allclose(path.slope_sq[:, 0], total, rtol=1e-12)
+    assert path.moment[0] == pytest.approx(max(most.values()), rel=1e-12)
 
 
 CASES = [
