@@ -98,11 +98,11 @@ class LocalWork:
         return self._chunk is not None and self._chunk < m
 
     def _sampled(self, grad: RoundOracle | SomeClients) -> list[slice] | None:
-        """The clients that take part, each a slice of one; None: all, or so many that batches of all are no
-        dearer, or not the same in every seed."""
-        if grad.active is None or grad.active.shape[0] > 1:
+        """The clients that take part in some seed, each a slice of one; None: all, or so many that batches of
+        all are no dearer."""
+        if grad.active is None:
             return None
-        few = grad.active[0, :, 0].nonzero()[:, 0].tolist()
+        few = grad.active[..., 0].any(0).nonzero()[:, 0].tolist()
         pays = self._chunk == 1 or 2 * len(few) <= grad.active.shape[1]
         return [slice(i, i + 1) for i in few] if pays else None
 

@@ -23,10 +23,15 @@ SERVER = {
 
 @pytest.mark.parametrize("name", SERVER)
 @pytest.mark.parametrize("case", ["mlp", "convolution"])
-def test_a_seed_alone_leaves_the_others_out_and_takes_the_same_course(name, case):
-    """Several seeds sample different clients, so that there all of them work: two ways, one trajectory."""
+def test_a_seed_alone_leaves_the_others_out_and_takes_the_same_course(name, case, monkeypatch):
+    """Several seeds sample different clients, and all at once leave nobody out: one trajectory."""
     task = build(case)
     together = train(SERVER[name], task, rounds=4, seeds=2, seed=5)
+    with monkeypatch.context() as everybody:
+        everybody.setattr(type(task), "chunk", lambda self, seeds: None)
+        np.testing.assert_allclose(
+            train(SERVER[name], task, rounds=4, seeds=2, seed=5).x, together.x, rtol=1e-9, atol=1e-12
+        )
     for s in (0, 1):
         alone = train(SERVER[name], task, rounds=4, seeds=[s], seed=5)
         np.testing.assert_allclose(alone.x[0], together.x[s], rtol=1e-9, atol=1e-12)
