@@ -1,16 +1,18 @@
 """Measured over bound of many candidates at once is that of each alone, at its worst horizon."""
 
+import dataclasses
 from itertools import product
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import torch
 
 import dfltheory as dfl
 from dfltheory.analysis.falsify import Instance
 from dfltheory.analysis.falsify.certify import certify
 from dfltheory.analysis.falsify.families import families
-from dfltheory.analysis.falsify.ramps import Ramps
+from dfltheory.analysis.falsify.ramps import Ramps, RampTask
 from dfltheory.analysis.falsify.rounds import Batch, all_signs, run
 from dfltheory.analysis.falsify.score import LONG, _each, _grid, _left, judged, score, violation
 from dfltheory.bounds.theorem import Condition
@@ -99,6 +101,29 @@ def test_both_gradients_of_a_sam_step_see_the_same_minibatch_in_every_outcome():
     path = run(Batch("dfedsam", clients, start, steps, W, K, rho=np.array([rho]), **noisy), T)
     np.testing.assert_allclose(path.slope_sq[:, 0], total, rtol=1e-12)
     assert path.moment[0] == pytest.approx(max(most.values()), rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    "word", ["piecewise, K = 2, two", "sinusoidal, K = 3, two", "directed, K = 1, three"]
+)
+def test_the_constants_of_a_batch_are_those_of_each_problem_alone(word):
+    family = next(f for f in families("dfedsgpsm") if word in f.name)
+    clients = family.decode(np.random.default_rng(1).random((7, family.dimension)))[0].clients
+    together = clients.constants()
+    for index in range(7):
+        alone = type(clients)(
+            *(getattr(clients, f.name)[index : index + 1] for f in dataclasses.fields(clients))
+        )
+        for name, value in alone.constants().items():
+            assert float(value[0]) == pytest.approx(float(together[name][index]), rel=1e-12, abs=1e-12)
+
+
+def test_the_curvature_of_ramps_is_the_slope_of_their_gradient():
+    rng = np.random.default_rng(2)
+    task = RampTask(rng.normal(size=(2, 3)), rng.uniform(0.5, 1, (2, 3)), rng.normal(size=(2, 3)), [0.0, 0.0])
+    x = torch.tensor(rng.normal(size=(5, 2, 1)))
+    slope = (task.client_gradient(x + 1e-7) - task.client_gradient(x - 1e-7)) / 2e-7
+    np.testing.assert_allclose(task.hessian(x)[..., 0], slope, atol=1e-6)
 
 
 CASES = [
