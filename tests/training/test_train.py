@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+import time
 
 import networkx as nx
 import numpy as np
@@ -101,6 +102,7 @@ def test_callbacks_see_every_round_and_may_stop():
 
     def stop_at_three(t, state, recorder):
         seen.append(t)
+        assert recorder.rounds == list(range(t + 1))
         return t == 3
 
     run = train(DFEDSAM, problem(), ring_matrix(6), rounds=9, callbacks=[stop_at_three])
@@ -223,6 +225,12 @@ def test_files_that_are_no_history(tmp_path):
     broken.write_bytes(b"not this")
     with pytest.raises(DFLTheoryError, match="cannot be read"):
         History.load(broken)
+
+
+def test_the_time_that_a_run_took_is_told():
+    begin = time.perf_counter()
+    run = train(DFEDSAM, problem(), ring_matrix(6), rounds=3)
+    assert 0 < run.seconds < time.perf_counter() - begin
 
 
 def test_long_work_shows_a_bar(capsys):
