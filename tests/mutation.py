@@ -233,6 +233,9 @@ def main() -> int:
         "--tests", action="append", required=True, help="a folder or file; give it again for more"
     )
     parser.add_argument("--sample", type=int, help="how many changes, at random; default all")
+    parser.add_argument(
+        "--inside", action="append", help="only changes inside functions of this name; give it again for more"
+    )
     parser.add_argument("--each", type=int, help="how many changes of every module, at random; default all")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--jobs", type=int, default=2)
@@ -241,7 +244,8 @@ def main() -> int:
     os.environ["OMP_NUM_THREADS"] = "1"
     draw = random.Random(options.seed)
     everything = {
-        module: [m for m in mutants(module.resolve()) if _compiles(m)] for module in options.modules
+        module: [m for m in mutants(module.resolve()) if _inside(m, options.inside) and _compiles(m)]
+        for module in options.modules
     }
     chosen: list[Mutant] = []
     for all_of_one in everything.values():
@@ -280,6 +284,12 @@ def main() -> int:
     caught = len(chosen) - len(alive)
     print(f"{caught}/{len(chosen)} = {100 * caught / max(len(chosen), 1):.1f} %")
     return 0
+
+
+def _inside(mutant: Mutant, names: list[str] | None) -> bool:
+    nodes = ast.walk(ast.parse(mutant.path.read_bytes()))
+    functions = [n for n in nodes if isinstance(n, ast.FunctionDef) and n.name in (names or ())]
+    return names is None or any(f.lineno <= mutant.line <= (f.end_lineno or 0) for f in functions)
 
 
 def _compiles(mutant: Mutant) -> bool:
