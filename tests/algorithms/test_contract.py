@@ -167,13 +167,14 @@ def test_starting_models_and_data_that_are_passed_in_never_change(name):
         np.testing.assert_array_equal(topology, ring_matrix(5))
 
 
+@pytest.mark.parametrize("share", [1.0, 0.4])
 @pytest.mark.parametrize("name", NAMES)
-def test_what_was_sent_last_is_of_no_use_to_the_next_round(name):
+def test_what_was_sent_last_is_of_no_use_to_the_next_round(name, share):
     """The core lets its memory go."""
     task, algorithm = problem(), make(name)
     state = state_of(algorithm, task)
     forgotten = dataclasses.replace(state, z=torch.full_like(state.z, float("nan")))
-    one, two = (algorithm.local_update(s, oracle(task)) for s in (state, forgotten))
+    one, two = (algorithm.local_update(s, oracle(task, share=share)) for s in (state, forgotten))
     for key, value in tensors(one).items():
         assert torch.equal(tensors(two)[key], value)
     for measured in (algorithm.models, algorithm.mean, algorithm.auxiliary):
