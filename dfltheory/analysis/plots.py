@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dfltheory.analysis.compare import known_values, rounds_of, trivial_bound, without_chance
-from dfltheory.analysis.statistics import half_widths, running_upper_limits
+from dfltheory.analysis.statistics import running_upper_limits
 from dfltheory.files import replacing
+from dfltheory.limits import half_widths, upper_limits
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -201,8 +202,9 @@ def running_left_hand_side(
         return least, low, high
     totals = np.cumsum(samples, axis=1) / np.arange(1, samples.shape[1] + 1)
     means = totals.mean(axis=0)
-    half = 0.0 if deterministic else half_widths(totals, tail)
-    return means, np.maximum(means - half, 0.0), means + half
+    if deterministic:
+        return means, means, means
+    return means, np.maximum(means - half_widths(totals, tail), 0.0), upper_limits(totals, tail)
 
 
 def _bound_over(run: History, thm: Theorem, horizons: NDArray[np.float64]) -> NDArray[np.float64]:

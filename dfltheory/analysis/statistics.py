@@ -3,28 +3,39 @@ r"""Confidence intervals for what theorems bound, from independent seeds.
 Data Y has shape (S, R): S independent seeds, R rounds that depend on each other. A theorem bounds
 either the mean over rounds, E (1/R) sum_t Y_t, or the minimum min_t E Y_t.
 
-* The mean is one number a seed. Student's t gives its interval; where a few seeds are much larger than the
-  others, ``method="bootstrap"`` takes the law of t from the seeds themselves (the studentized bootstrap; the
-  percentile and BCa intervals of ``scipy.stats.bootstrap`` cover 0.87 to 0.93 at 8 or 16 seeds, and are not
-  used).
+* The mean is one number a seed. Student's t gives its interval; the upper end is the greater of his and of
+  the limit for squared norms, :func:`dfltheory.limits.upper_limits`, since few skewed seeds deceive
+  Student's. With ``method="bootstrap"`` the law of t is taken from the seeds themselves (the studentized
+  bootstrap; the percentile and BCa intervals of ``scipy.stats.bootstrap`` cover 0.87 to 0.93 at 8 or 16
+  seeds, and are not used): a sharper lower end for skewed seeds, and a wider upper one where the skewness is
+  not a squared norm's.
 * The minimum of expectations is *not* the expectation of minima, and is treated from both sides.
 
-  - Below: with t0 = argmin_t E Y_t, P(min_t l_t > E Y_t0) <= P(l_t0 > E Y_t0) <= alpha/2 for lower limits l_t
-    that hold one at a time: **to say that the minimum is large, every round must be large, and no correction
-    for many rounds is needed** (an intersection-union test).
-  - Above: the minimum is at most any average over rounds that is fixed before looking. So it is below the
-    least of Student's limits for the last 1, 2, 4, ... rounds and for all of them, corrected for how many
-    these are (Bonferroni); averages are nearly normal, single squared norms are skewed. A single round is
-    picked after looking, and must satisfy limits that hold for all rounds at once: their common factor is the
-    quantile of the greatest studentized deviation over rounds, from the bootstrap over seeds. (Bonferroni's
-    factors of Student's t fail here: where all rounds have one expectation, they miss it in 10 to 70 of 100
-    cases.) Either gets half of alpha/2; with fewer than ``ENOUGH`` seeds no single round is believed.
+  - Below: with t0 = argmin_t E Y_t, P(min_t l_t > E Y_t0) <= P(l_t0 > E Y_t0) <= alpha/2 for lower limits
+    l_t that hold one at a time: **to say that the minimum is large, every round must be large, and no
+    correction for many rounds is needed** (an intersection-union test). It fails with alpha/2 where one
+    round lies far below all others, and more rarely where several are equal: then all their limits have to
+    fail. That cannot be mended. Data do not tell equal rounds from rounds a little apart, and a limit that
+    gained from the ties would fail too often for the latter.
+  - Above: the minimum is at most every single round, and every average of rounds that is fixed before
+    looking (averages scatter less, and are less skewed). The least of their limits holds if all of them do,
+    so they are made to hold at once: :func:`tail_at_once` finds the error that each may have, from how the
+    rounds hang together over seeds, by random rotations. (Bonferroni's correction would take no notice of
+    that; a bootstrap over seeds fails with few or skewed ones.) Rounds that surely are above the least one
+    cannot make the limit fail, and need no correction: what has a lower limit, at once with all others,
+    above the upper limit so far is dropped, and the rest is corrected anew. A tenth of the error is spent on
+    that. If all lower limits hold and the limit has not failed, no minimizer is dropped, so that the error
+    is alpha/2 in all, whether one round is the least or all are (adaptive selection as for intersection
+    bounds: Chernozhukov, Lee and Rosen 2013; Romano, Shaikh and Wolf 2014). With fewer than ``ENOUGH`` seeds
+    only the averages over the last rounds are looked at: more would cost more than it finds.
 
-What these intervals really cover is simulated in tests/analysis/test_statistics.py: 0.95 means 0.93 to 0.97
-for the mean and for the limits that hold at once; the interval of the minimum is **conservative**, 0.95 means
-0.95 to 1, since its two ends cannot both be sharp: a false "violated" or "holds" is as rare as it says, or
-rarer.
-"""
+What these intervals really cover is simulated in tests/analysis/test_statistics.py. 0.95 means 0.93 to 0.97
+for the mean, and for the minimum where one round is far below the others. Where rounds are equal, the lower
+end's share of the error is not used, and the minimum's interval covers 0.96 to 0.99. Where single seeds are
+skewed (squared norms of few degrees of freedom), Student's lower end hardly fails either, and both cover up
+to 0.985. Of squared norms with *one* degree of freedom, the most skewed there are, the minimum's upper end
+fails in up to 0.035 for 0.025. What is more skewed than any squared norm, as a lognormal number, is not
+covered as said."""
 
 from __future__ import annotations
 
@@ -35,14 +46,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dfltheory.errors import InputError, UnknownNameError
+from dfltheory.limits import half_widths, lower_limits, standard_errors, upper_limits
 
 Method = Literal["student", "bootstrap"]
 
 ENOUGH = 8
-"""The fewest seeds whose scatter the bootstrap believes."""
+"""The fewest seeds that can tell a single round from all others, and whose scatter the bootstrap believes."""
 
-_MOST_ROUNDS = 2048
+_MOST_ROUNDS = 1024
 """Of longer runs only so many rounds, evenly spaced, are looked at one by one."""
+
+_BLOCKS = 24
+"""Into so many blocks of about equal length on a logarithmic axis a run's horizons fall."""
+
+_FOR_DROPPING = 0.1
+"""The share of an error that is spent on telling which rounds are surely above the least."""
+
+_DIRECTIONS = 256
+"""Random directions, from which an error at once is found within a few percent of itself."""
+
+_ROUNDS_OF_TAIL = 6
 
 
 @dataclass(frozen=True)
@@ -55,16 +78,6 @@ class Interval:
 
     def __truediv__(self, scale: float) -> Interval:
         return Interval(self.estimate / scale, self.low / scale, self.high / scale)
-
-
-def half_widths(samples: NDArray[np.float64], tail: float | NDArray[np.float64]) -> NDArray[np.float64]:
-    """Student half-widths of the column means of ``samples`` (S, R), one-sided error ``tail`` each."""
-    from scipy import stats
-
-    seeds = samples.shape[0]
-    if seeds < 2:
-        return np.full(samples.shape[1], np.inf)
-    return stats.t.isf(tail, seeds - 1) * _standard_errors(samples)
 
 
 @np.errstate(over="ignore", invalid="ignore")
@@ -82,8 +95,10 @@ def mean_interval(samples: NDArray[np.float64], confidence: float, method: Metho
     if not np.isfinite(centre):
         return Interval(centre, centre, centre)
     tail = (1 - confidence) / 2
-    below, above = (float(half[0]) for half in _each_round(per_seed, tail, method))
-    return Interval(centre, max(centre - below, 0.0), centre + above)
+    low, high = centre - _half_widths_below(per_seed, tail, method)[0], upper_limits(per_seed, tail)[0]
+    if method == "bootstrap":
+        high = max(high, centre + _bootstrap_half_widths(per_seed, tail)[1][0])
+    return Interval(centre, max(float(low), 0.0), float(high))
 
 
 @np.errstate(over="ignore", invalid="ignore")
@@ -98,68 +113,137 @@ def min_interval(samples: NDArray[np.float64], confidence: float, method: Method
         return Interval(np.inf, np.inf, np.inf)
     kept = samples[:, finite]
     means, tail = kept.mean(axis=0), (1 - confidence) / 2
-    low = np.min(means - _each_round(kept, tail, method)[0])
-    high = running_upper_limits(kept, tail)[-1]
+    low = np.min(means - _half_widths_below(kept, tail, method))
+    high = _upper_limits_of_minimum(kept, tail, kept.shape[1])[-1]
     return Interval(float(means.min()), max(float(low), 0.0), float(high))
 
 
 def running_upper_limits(samples: NDArray[np.float64], tail: float) -> NDArray[np.float64]:
-    """Upper limits u_h of min_{t <= h} E Y_t for each horizon h = 1..R; each fails with at most ``tail``."""
-    seeds, rounds = samples.shape
-    if seeds < 2:
-        return np.full(rounds, np.inf)
-    means = samples.mean(axis=0)
-    single = np.where(_standard_errors(samples) == 0, means, np.inf)  # as at a common start: no chance there
-    if seeds >= ENOUGH:
-        tail /= 2
-        some = slice(None, None, -(-rounds // _MOST_ROUNDS))  # fixed before looking
-        single[some] = np.minimum(single[some], means[some] + half_widths_at_once(samples[:, some], tail))
-    return np.minimum(_of_averages(samples, tail), np.minimum.accumulate(single))
+    """Upper limits u_h of min_{t <= h} E Y_t for each horizon h = 1..R; each fails with at most ``tail``.
 
-
-def half_widths_at_once(samples: NDArray[np.float64], tail: float) -> NDArray[np.float64]:
-    """Half-widths h_t with P(E Y_t > mean_t + h_t for some t) about ``tail``, from ``samples`` (S, R).
-
-    h_t = c s_t / sqrt(S), with c the quantile of max_t (mean_t - mean*_t)/(s*_t/sqrt(S)) over bootstrap
-    samples of the seeds. Infinite for a round in which a bootstrap sample is often without any scatter.
+    The horizons of a block share what is found at its last one, as a logarithmic axis hardly shows. Where
+    that says nothing of an earlier horizon, the limit of the block before holds on: more rounds have no
+    larger minimum.
     """
-    errors = _standard_errors(samples)
-    worst, usable = np.full(_draws(tail), -np.inf), errors > 0
-    width = max(1, 2**21 // worst.size)
-    for start in range(0, samples.shape[1], width):
-        part = slice(start, start + width)
-        deviations = -_studentized(samples[:, part], tail)
-        usable[part] &= np.isinf(deviations).mean(axis=0) <= tail / 10
-        worst = np.maximum(worst, deviations[:, usable[part]].max(axis=1, initial=-np.inf))
-    c = np.quantile(worst, 1 - tail, method="higher")
-    return np.where(errors == 0, 0.0, np.where(usable, c * errors, np.inf))
+    rounds = samples.shape[1]
+    ends = np.unique([*np.geomspace(1, rounds, _BLOCKS).astype(int), max(1, rounds - 1), rounds])
+    found: list[NDArray[np.float64]] = []
+    for first, last in zip([1, *(ends[:-1] + 1)], ends, strict=True):
+        limits = _upper_limits_of_minimum(samples[:, :last], tail, first)
+        found.append(np.where(np.isfinite(limits), limits, found[-1][-1] if found else np.inf))
+    return np.concatenate(found)
 
 
-def _of_averages(samples: NDArray[np.float64], tail: float) -> NDArray[np.float64]:
-    """For each horizon the least of Student's limits for its last 1, 2, 4, ... rounds and for all of them."""
-    horizons = np.arange(1, samples.shape[1] + 1)
-    shares = tail / (np.floor(np.log2(horizons)) + 2)  # as many averages as there are
-    totals, length = samples, 1  # sums over the last ``length`` rounds, at horizons >= length
-    everything = np.cumsum(samples, axis=1) / horizons
-    least = everything.mean(axis=0) + half_widths(everything, shares)
-    while length <= samples.shape[1]:
-        averages, inside = totals / length, slice(length - 1, None)
-        limits = averages.mean(axis=0) + half_widths(averages, shares[inside])
-        least[inside] = np.minimum(least[inside], limits)
-        totals, length = totals[:, length:] + totals[:, :-length], 2 * length
-    return least
+def _upper_limits_of_minimum(samples: NDArray[np.float64], tail: float, first: int) -> NDArray[np.float64]:
+    """Limits u_h with P(u_h < min_{t <= h} E Y_t) <= tail for h = first..R, from ``samples`` (S, R)."""
+    horizons = np.arange(first, samples.shape[1] + 1)
+    if samples.shape[0] < 2:
+        return np.full(horizons.shape, np.inf)
+    sure = standard_errors(samples) == 0  # as at a common start: no chance there
+    limits = _least_until(horizons, np.flatnonzero(sure) + 1, samples[:, sure].mean(axis=0))
+    if sure.all():
+        return limits
+    ends, kept = _averages(samples)
+    errors = standard_errors(kept)
+    random = (errors > 0) & np.isfinite(errors)
+    ends, kept = ends[random], kept[:, random]
+    many = kept.shape[1]
+    for_dropping = _FOR_DROPPING * tail if many > 1 else 0.0
+    while kept.shape[1]:
+        each = tail_at_once(kept, tail - for_dropping)
+        limits = np.minimum(limits, _least_until(horizons, ends, upper_limits(kept, each)))
+        if many == 1:
+            break
+        possible = lower_limits(kept, for_dropping / many) <= limits[0]
+        if possible.all():
+            break
+        ends, kept = ends[possible], kept[:, possible]
+    return limits
 
 
-def _each_round(
-    samples: NDArray[np.float64], tail: float, method: Method
+def _least_until(
+    horizons: NDArray[np.int64], ends: NDArray[np.int64], values: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """The least of the ``values`` whose ``ends`` are at most h, for each horizon h."""
+    order = np.argsort(ends, kind="stable")
+    least = np.minimum.accumulate(np.concatenate([[np.inf], values[order]]))
+    return least[np.searchsorted(ends[order], horizons, side="right")]
+
+
+def tail_at_once(samples: NDArray[np.float64], tail: float) -> float:
+    """The error p of each of the limits of k columns (S, k) that fail at once, any of them, with ``tail``.
+
+    At p each, P(one or more fail) = k p E[1/N], where N counts those that fail beside one that is picked at
+    random and fails (Naiman and Priebe 2001). Of independent normal seeds the columns, less their means, are
+    as likely as after any rotation of R^S: N is counted over directions in which the picked column's t
+    exceeds the quantile of p. How skewed the columns are is left to the limits themselves."""
+    seeds, many = samples.shape
+    if many == 1 or seeds == 2:  # two seeds tell nothing of how the columns hang together
+        return tail / many
+    columns = samples - samples.mean(axis=0)
+    columns /= np.linalg.norm(columns, axis=0)
+    rng = np.random.default_rng(0)
+    along = columns[:, np.arange(_DIRECTIONS) * many // _DIRECTIONS].T
+    across = rng.normal(size=along.shape)
+    across -= (across * along).sum(axis=1, keepdims=True) * along
+    across /= np.linalg.norm(across, axis=1, keepdims=True)
+    beyond = (rng.permutation(_DIRECTIONS)[:, None] + 0.5) / _DIRECTIONS
+    each = tail / many
+    for _ in range(_ROUNDS_OF_TAIL):
+        cosine, sine = _angle(each * beyond, seeds)
+        least = _angle(np.array(each), seeds)[0]
+        fail = ((cosine * along + sine * across) @ columns >= least).sum(axis=1)
+        before, each = each, tail / (many * np.mean(1 / np.maximum(fail, 1)))
+        if abs(each - before) < 0.02 * before:
+            break
+    return float(min(each, tail))
+
+
+def _angle(tail: NDArray[np.float64], seeds: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Cosine and sine of the angle to a column, within which a direction makes its t exceed the quantile."""
+    from scipy.special import stdtrit
+
+    squared = stdtrit(seeds - 1, tail) ** 2
+    whole = seeds - 1 + squared
+    return np.sqrt(squared / whole), np.sqrt((seeds - 1) / whole)
+
+
+def _averages(samples: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Averages over rounds that are fixed before looking, (S, k), and at which horizon each is complete.
+
+    The last 1, 2, 4, ... rounds and all; from ``ENOUGH`` seeds on also those of the same lengths before them,
+    down to single rounds (of long runs only so many of these, evenly spaced).
+    """
+    rounds = samples.shape[1]
+    sums, counts, at = samples[:, ::-1], np.ones(rounds), np.arange(rounds, 0, -1)
+    shortest, length = rounds / _MOST_ROUNDS, 1
+    ends, found = [], []
+    while True:
+        few = samples.shape[0] < ENOUGH
+        part = slice(1) if few else slice(None, None, 1 if length >= shortest else -(-rounds // _MOST_ROUNDS))
+        if few or length == 1 or length >= shortest:
+            ends.append(at[part])
+            found.append(sums[:, part] / counts[part])
+        if len(at) == 1:
+            return np.concatenate(ends), np.concatenate(found, axis=1)
+        pairs = np.arange(0, len(at), 2)
+        sums, counts, at = np.add.reduceat(sums, pairs, axis=1), np.add.reduceat(counts, pairs), at[pairs]
+        length *= 2
+
+
+def _half_widths_below(samples: NDArray[np.float64], tail: float, method: Method) -> NDArray[np.float64]:
+    """Below the mean of each column, one at a time: Student's, the safer ones for skewed data, or the
+    bootstrap's."""
+    return half_widths(samples, tail) if method == "student" else _bootstrap_half_widths(samples, tail)[0]
+
+
+def _bootstrap_half_widths(
+    samples: NDArray[np.float64], tail: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Half-widths below and above the mean of each column, one at a time."""
-    if method == "student":
-        half = half_widths(samples, tail)
-        return half, half
+    """Half-widths below and above the mean of each column, one at a time, from the studentized bootstrap."""
     ratios = _studentized(samples, tail)
     above, below = np.quantile(ratios, [tail, 1 - tail], axis=0)
-    errors = _standard_errors(samples)
+    errors = standard_errors(samples)
     with np.errstate(invalid="ignore"):  # no scatter at all: 0 times infinity
         return np.where(errors == 0, 0.0, below * errors), np.where(errors == 0, 0.0, -above * errors)
 
@@ -167,7 +251,7 @@ def _each_round(
 def _studentized(samples: NDArray[np.float64], tail: float) -> NDArray[np.float64]:
     """(mean*_t - mean_t)/(s*_t/sqrt(S)) for bootstrap samples of the seeds (always the same), (draws, R)."""
     seeds = samples.shape[0]
-    errors = _standard_errors(samples)
+    errors = standard_errors(samples)
     z = (samples - samples.mean(axis=0)) / np.where(errors > 0, errors * np.sqrt(seeds), 1.0)
     counts = np.random.default_rng(0).multinomial(seeds, [1 / seeds] * seeds, size=_draws(tail)).astype(float)
     means = counts @ z / seeds
@@ -181,13 +265,6 @@ def _studentized(samples: NDArray[np.float64], tail: float) -> NDArray[np.float6
 def _draws(tail: float) -> int:
     """Bootstrap samples: enough for some 20 beyond the quantile."""
     return int(min(max(1999.0, np.ceil(20 / tail)), 20_000.0))
-
-
-def _standard_errors(samples: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Of the column means; infinite where squares overflow."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        errors = samples.std(axis=0, ddof=1) / np.sqrt(samples.shape[0])
-    return np.where(np.isnan(errors), np.inf, errors)
 
 
 def seeds_needed(found: Interval, bound: float, seeds: int) -> int | None:
@@ -224,10 +301,9 @@ __all__ = [
     "Interval",
     "Method",
     "checked_method",
-    "half_widths",
-    "half_widths_at_once",
     "mean_interval",
     "min_interval",
     "running_upper_limits",
     "seeds_needed",
+    "tail_at_once",
 ]

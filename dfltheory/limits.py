@@ -1,0 +1,122 @@
+r"""Confidence limits for the mean of squared norms, from few and skewed samples.
+
+Student's upper limit for a mean believes that the scatter and the mean of the samples are independent.
+Squared norms are skewed to the right: where all of a few samples happen to be small, so is their scatter,
+and the limit lies below the mean too often (at 2.5 percent and 4 samples of chi^2_1: in 18 of 100 cases).
+
+||N||^2 of a Gaussian vector N, and what is near to one, is about mean * chi^2_r / r with *some* number r >=
+1 of degrees of freedom, and the fourth root of that is nearly normal for every r, down to r = 1 (Hawkins and
+Wixley 1986). With Y = X^4 and X ~ N(mu, s^2) the mean is E Y = mu^4 + 6 mu^2 s^2 + 3 s^4, and its limits
+follow from the law that mu and s have given the mean x and scatter s_x of n fourth roots,
+
+    s^2 = s_x^2 (n - 1)/chi^2_{n-1},    mu = x + s z/sqrt(n),   z ~ N(0, 1),
+
+as Krishnamoorthy, Mathew and Mukherjee (2008, Technometrics 50) do with cube roots, whose limits are a
+little sharper for r >= 2 and fail too often for r = 1. Where the samples scatter little this is Student's
+limit again. Nothing can be promised without such a law: no upper limit for the mean of a nonnegative
+variable holds for all of its laws (Bahadur and Savage 1956)."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+_NODES, _HALVINGS = 48, 32
+_STEPS = 4
+"""Tables per decade of the error; between them log limits are interpolated in its logarithm."""
+_SURE = 1e4
+"""Mean over scatter of the fourth roots, from which on nothing but Student's limit is asked."""
+
+
+def half_widths(samples: Array, tail: float | Array) -> Array:
+    """Student half-widths of the column means of ``samples`` (n, k), one-sided error ``tail`` each."""
+    from scipy.special import stdtrit
+
+    if samples.shape[0] < 2:
+        return np.full(samples.shape[1], np.inf)
+    return -stdtrit(samples.shape[0] - 1, tail) * standard_errors(samples)
+
+
+@np.errstate(over="ignore", invalid="ignore")
+def upper_limits(samples: Array, tail: float) -> Array:
+    """Upper limits for the means of the columns of ``samples`` (n, k), each with error ``tail``.
+
+    The greater of Student's limit and, where no sample is negative, that of a squared norm; infinite for n =
+    1."""
+    student = samples.mean(axis=0) + half_widths(samples, tail)
+    if samples.shape[0] < 2:
+        return student
+    return np.fmax(student, _of_squares(samples, tail, upper=True))
+
+
+@np.errstate(over="ignore", invalid="ignore")
+def lower_limits(samples: Array, tail: float) -> Array:
+    """Lower limits for the means of squared norms, each with error ``tail``; Student's elsewhere.
+
+    Much sharper than Student's, which is the safer one for data that are skewed to the right: this one fails
+    up to 1.4 times as often as it says with 8 samples, three times with 2. It tells what is surely large, and
+    makes no claim.
+    """
+    student = samples.mean(axis=0) - half_widths(samples, tail)
+    if samples.shape[0] < 2:
+        return student
+    found = _of_squares(samples, tail, upper=False)
+    return np.where(np.isnan(found), student, found)
+
+
+def standard_errors(samples: Array) -> Array:
+    """Of the column means; infinite where squares overflow."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        errors = samples.std(axis=0, ddof=1) / np.sqrt(samples.shape[0])
+    return np.where(np.isnan(errors), np.inf, errors)
+
+
+def _of_squares(samples: Array, tail: float, upper: bool) -> Array:
+    """Limits of each column as a squared norm's mean; nan where it cannot be one, or Student's serves."""
+    roots = np.sqrt(np.sqrt(np.abs(samples)))
+    middle, scatter = roots.mean(axis=0), roots.std(axis=0, ddof=1)
+    fits = (samples >= 0).all(axis=0) & np.isfinite(samples).all(axis=0) & (middle < _SURE * scatter)
+    found = np.full(samples.shape[1], np.nan)
+    if fits.any():
+        ratio = np.log(middle[fits] / scatter[fits])
+        at = np.log10(tail) * _STEPS
+        below, share = int(np.floor(at)), at - np.floor(at)
+        logs = [np.interp(ratio, *_table(samples.shape[0], step, upper)) for step in (below, below + 1)]
+        found[fits] = np.exp((1 - share) * logs[0] + share * logs[1]) * scatter[fits] ** 4
+    return found
+
+
+@lru_cache(maxsize=1024)
+def _table(n: int, step: int, upper: bool) -> tuple[Array, Array]:
+    """Log of x/s_x, and log of the limit in units of s_x^4, at an error of 10^(step/_STEPS)."""
+    # n nonnegative numbers whose scatter is s_x have a mean of s_x/sqrt(n) at least
+    ratios = np.geomspace(1 / np.sqrt(n), _SURE, 60)
+    error = min(10.0 ** (step / _STEPS), 0.5)
+    return np.log(ratios), _log_quantile(n, 1 - error if upper else error, ratios)
+
+
+def _log_quantile(n: int, level: float, ratios: Array) -> Array:
+    """Log of the ``level`` quantile of E Y, for n fourth roots of mean ``ratios`` and scatter 1."""
+    from scipy import special
+
+    nodes, weights = special.roots_legendre(_NODES)
+    u = (nodes + 1) / 2  # chi^2's distribution function is u^3: dense where s is large
+    s = np.sqrt((n - 1) / special.chdtri(n - 1, 1 - u**3))
+    weights = weights * 1.5 * u**2
+    low, high = np.full(ratios.shape, -60.0), np.full(ratios.shape, 120.0)
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        q = np.exp(middle)[:, None]
+        # mu^4 + 6 mu^2 s^2 + 3 s^4 <= q says |mu| <= root
+        root = np.sqrt(np.maximum(q - 3 * s**4, 0.0) / (3 * s**2 + np.sqrt(6 * s**4 + q)))
+        inside = [special.ndtr((end - ratios[:, None]) * np.sqrt(n) / s) for end in (root, -root)]
+        below = (inside[0] - inside[1]) @ weights < level
+        low, high = np.where(below, middle, low), np.where(below, high, middle)
+    return (low + high) / 2
+
+
+__all__ = ["half_widths", "lower_limits", "standard_errors", "upper_limits"]
