@@ -33,6 +33,9 @@ SPEAKS_OF = {
 }
 """Paper (the first word of a key) -> the algorithms that its theorems cover, the most general first."""
 
+TWO_BLOCKS = ("coupled", "personal_quadratic")
+"""The tasks by name whose models have a shared and a personal part, with every constant known."""
+
 _PENALTY = {"DFedADMM", "DFedADMMSAM"}  # their field ``lam`` is the glossary's lam_admm
 
 
@@ -91,6 +94,7 @@ def scheduled_algorithm(
     from dfltheory import algorithms, bounds
 
     thm = _with_schedule(theorem, variant) if isinstance(theorem, str) else theorem
+    refuse_one_block(thm, task)
     kind = algorithm_class(thm) if algorithm is None else algorithm
     kind = algorithms.get(kind) if isinstance(kind, str) else kind
     own = {f.name for f in fields(kind)}
@@ -110,6 +114,19 @@ def scheduled_algorithm(
     if missing:
         raise InputError(f"{kind.__name__} needs {', '.join(missing)}: give it, as {missing[0]}=...")
     return kind(**chosen)
+
+
+def refuse_one_block(theorem: Theorem, task: Task) -> None:
+    """Refuse a statement on partial personalization where the task has no shared and no personal part."""
+    if not theorem.key.startswith("dfedmdc."):
+        return
+    shared = np.zeros(task.d, dtype=bool)
+    shared[slice(None) if task.shared is None else task.shared] = True
+    if shared.all() or not shared.any():
+        raise InputError(
+            f"{theorem.key} is about a shared and a personal part of each model, and the task {task.name} "
+            f"has no such two blocks: take {' or '.join(TWO_BLOCKS)}, or a network with a personal head"
+        )
 
 
 def _required(field: Any) -> bool:
@@ -173,9 +190,11 @@ def _largest(
 
 __all__ = [
     "SPEAKS_OF",
+    "TWO_BLOCKS",
     "Step",
     "algorithm_class",
     "letters_of",
     "network_values",
+    "refuse_one_block",
     "scheduled_algorithm",
 ]

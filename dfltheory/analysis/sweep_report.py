@@ -181,34 +181,22 @@ def rate_points(frame: pd.DataFrame, field: str, swept: list[str]) -> tuple[pd.D
 
 
 def _draw_rate(points: pd.DataFrame, field: str, held: str, ax: Any) -> str:
-    from dfltheory.analysis.figures import rate
-    from dfltheory.analysis.rate_fit import fit_exponent, judge
+    """Draw the fitted rate, and its caption."""
+    from dfltheory.analysis.rate_fit import fit_points
 
-    x, y = points["x"].to_numpy(float), points["measured"].to_numpy(float)
-    fitted = fit_exponent(x, y)
-    bound = points["bound"].to_numpy(float)
-    known = bool(np.isfinite(bound).all()) and bool((bound > 0).all())
-    predicted = fit_exponent(x, bound).estimate if known else None
-    low, high = (points[n].to_numpy(float) for n in ("measured_low", "measured_high"))
+    y, low, high = (points[n].to_numpy(float) for n in ("measured", "measured_low", "measured_high"))
+    found = fit_points(field, list(points["x"]), list(y), list(points["bound"].astype(float)))
     whole = bool(np.isfinite(low).all() and np.isfinite(high).all())
-    rate(
-        x,
-        y,
-        ax,
-        interval=(np.maximum(low, 1e-9 * y), high) if whole else None,
-        fitted=(fitted.estimate, float(np.exp(fitted.intercept))),
-        exponent_ci=(fitted.low, fitted.high),
-        predicted=predicted,
-        xlabel=field,
-        ylabel="measured left-hand side",
-    )
+    found.plot(ax, interval=(np.maximum(low, 1e-9 * y), high) if whole else None)
     # a lower limit of zero leaves through the lower edge
     ax.set_ylim(bottom=float(np.min(np.where(whole & (low > 0), low, y / 4))) / 1.5)
     _ticks_at(ax, points["x"])
+    fitted = found.exponent
     told = f"Fitted exponent in {field}{held}: {fitted.estimate:.3f} [{fitted.low:.3f}, {fitted.high:.3f}]"
-    if predicted is None:
+    if found.predicted is None:
         return f"{told}."
-    return f"{told}; the {points['variant'].iloc[0]} bound's: {predicted:.3f}: {judge(fitted, predicted)}."
+    variant = points["variant"].iloc[0]
+    return f"{told}; the {variant} bound's: {found.predicted:.3f}: {found.standing}."
 
 
 __all__ = ["FIGURES", "REPORT", "rate_points", "write_report"]

@@ -118,7 +118,8 @@ def _from_file(file: Path, changes: dict[str, Any], progress: bool) -> Study:
     outcomes = []
     for cell, case in zip(plan.cells, cases, strict=True):
         assert cell.theorem is not None, "a case has a theorem"
-        outcomes += perform_all([case], confidence=cell.theorem.confidence, progress=progress)
+        asked: dict[str, Any] = {"confidence": cell.theorem.confidence, "method": cell.theorem.method}
+        outcomes += perform_all([case], progress=progress, **asked)
     return Study(
         title=plan.title,
         outcomes=outcomes,

@@ -6,6 +6,7 @@ import math
 import re
 import tomllib
 from pathlib import Path
+from typing import get_args
 
 import numpy as np
 import pytest
@@ -20,6 +21,7 @@ from dfltheory.analysis.config.options import fits, names_of, options_of, words_
 from dfltheory.analysis.config.page import MARK, field_documents, fields_page, meaning, renew
 from dfltheory.analysis.config.plan import short
 from dfltheory.analysis.config.sections import SECTIONS
+from dfltheory.analysis.statistics import ENOUGH, Method
 from dfltheory.errors import DFLTheoryError, InputError, UnknownNameError
 
 PAGE = Path(__file__).parents[2] / "docs" / "experiment-files.md"
@@ -148,6 +150,18 @@ def test_the_schedule_fills_what_the_file_leaves_out():
     assert made.rho == pytest.approx(rho0 / math.sqrt(T), rel=1e-12)
 
 
+def test_a_schedule_for_two_blocks_refuses_a_task_that_has_none():
+    theorem = {"key": "dfedmdc.theorem_1", "schedule": True, "variants": ["corrected"]}
+    algorithm = {"name": "dfedmdc", "K_u": 2, "K_v": 2}
+    with pytest.raises(
+        InputError, match=r"x\.toml: .*the task quadratic has no such two blocks: take coupled or"
+    ):
+        only(changed(theorem=theorem) | {"algorithm": algorithm}).build()
+    task = {"name": "personal_quadratic", "m": 4}
+    made = only(changed(theorem=theorem) | {"algorithm": algorithm, "task": task}).build()
+    assert made.algorithm.eta_u > 0
+
+
 def test_a_step_size_in_the_file_wins_over_the_schedule():
     theorem = {"key": KEY, "schedule": True, "constants": {"rho0": 1.0}}
     made = only(changed(theorem=theorem, algorithm={"eta": 0.01})).build().algorithm
@@ -173,6 +187,18 @@ def test_verdicts_use_the_files_variants_confidence_and_constants():
     without = perform(plain, plain.build(), progress=False)[1]
     assert verdicts[0].terms["drift"] > 10 * without[0].terms["drift"]
     assert run.seeds == 2
+
+
+def test_verdicts_use_the_files_method():
+    theorem = {"key": KEY, "variants": ["corrected"]}
+    verdicts = {}
+    for method in get_args(Method):
+        cell = only(changed(theorem=theorem | {"method": method}, run={"seeds": ENOUGH, "rounds": 3}))
+        _, (verdicts[method],) = perform(cell, cell.build(), progress=False)
+        assert verdicts[method].method == cell.document()["theorem"]["method"] == method
+    assert verdicts["student"].measured.low != verdicts["bootstrap"].measured.low
+    default = only(changed(theorem=theorem))
+    assert default.document()["theorem"]["method"] == "student"
 
 
 # -- the grid ------------------------------------------------------------------------------------------
@@ -302,6 +328,14 @@ WRONG = [
     (changed() | {"topology": {}}, r"needs one of name and file, not neither"),
     (changed() | {"topology": {"file": "W.npy"}}, r"topology\.file = 'W\.npy' is not a file"),
     (changed(theorem={}), r"\[theorem\] lacks key"),
+    (
+        changed(theorem={"key": KEY, "method": "bootstrp"}),
+        r"theorem\.method = 'bootstrp' must be \"student\" or \"bootstrap\"",
+    ),
+    (
+        changed(theorem={"key": KEY, "method": "bootstrap"}, run={"seeds": 7}),
+        r"theorem\.method, run\.seeds: the bootstrap needs 8 seeds or more, not 7",
+    ),
     (changed(theorem={"key": KEY, "confidence": 1}), r"confidence = 1 must be a number strictly"),
     (changed(theorem={"key": KEY, "variants": []}), r"variants = \[\] must be a list of names"),
     (changed(theorem={"key": KEY, "constants": {"L": "1"}}), r"must be a table of numbers"),

@@ -46,6 +46,30 @@ def folder(study, tmp_path_factory):
     return out
 
 
+def test_a_statement_on_two_blocks_refuses_a_task_that_has_none():
+    from dfltheory.analysis.schedule import TWO_BLOCKS, refuse_one_block, scheduled_algorithm
+    from dfltheory.tasks import registry
+
+    words = (
+        "dfedmdc.theorem_2 is about .* the task clipped has no such two blocks: take coupled or personal_quad"
+    )
+    with pytest.raises(InputError, match=words):
+        scheduled_algorithm("dfedmdc.theorem_2", dfl.tasks.clipped(m=2), 10, K_u=1, K_v=1)
+    with pytest.raises(
+        InputError, match="the task digits has no such"
+    ):  # a linear model: all of it is its head
+        scheduled_algorithm("dfedmdc.theorem_1", dfl.tasks.digits(m=2), 10, K_u=1, K_v=1)
+    thm = dfl.bounds.get("dfedmdc.theorem_1")
+    have = []
+    for name in registry._FACTORIES:
+        try:
+            refuse_one_block(thm, dfl.tasks.get(name))
+            have.append(name)
+        except InputError:
+            refuse_one_block(dfl.bounds.get("dfedsam.theorem_4_5"), dfl.tasks.get(name))
+    assert sorted(have) == sorted(TWO_BLOCKS)
+
+
 def test_the_schedule_is_the_corollarys():
     made = cases()
     assert [(c.column, c.row) for c in made] == [

@@ -4,7 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dfltheory.analysis.sweep_report import _curves, _ticks_at, rate_points
+from dfltheory.analysis.rate_fit import fit_exponent
+from dfltheory.analysis.sweep_report import _curves, _draw_rate, _ticks_at, rate_points
 
 SWEPT = ["topology.name", "run.rounds"]
 
@@ -70,3 +71,29 @@ def test_ticks_stand_where_something_was_run():
     assert len(ax.xaxis.get_minorticklocs()) == 0
     _ticks_at(ax, pd.Series(["ring"]))  # names are left as they are
     assert [text.get_text() for text in ax.get_xticklabels()] == ["10", "20", "40"]
+
+
+def test_the_rate_is_drawn_and_told_as_it_is_fitted():
+    from matplotlib.figure import Figure
+
+    rounds = np.array([10, 20, 40, 80])
+    whole = table(("complete",), rounds)
+    whole["measured"] = 3 * whole["run.rounds"] ** -0.5
+    whole["measured_low"], whole["measured_high"] = 0.0, 2 * whole["measured"]
+    points, held = rate_points(whole[whole["variant"] == "corrected"], "run.rounds", ["run.rounds"])
+    ax = Figure().gca()
+    without = points.assign(bound=np.nan)
+    assert _draw_rate(without, "run.rounds", held, ax) == (
+        "Fitted exponent in run.rounds: -0.500 [-0.500, -0.500]."
+    )
+    ax = Figure().gca()
+    told = _draw_rate(points.assign(bound=1 / points["x"]), "run.rounds", " at m = 4", ax)
+    fit = "Fitted exponent in run.rounds at m = 4: -0.500 [-0.500, -0.500]"
+    assert told == f"{fit}; the corrected bound's: -1.000: refuted."
+    assert ax.get_xlabel() == "run.rounds"
+    fitted = next(line for line in ax.get_lines() if str(line.get_label()).startswith("fit"))
+    x, y = fitted.get_xdata(), fitted.get_ydata()
+    assert y == pytest.approx(fit_exponent(rounds, 3 * rounds**-0.5).at(x))
+    bars = np.array(ax.containers[0].lines[2][0].get_segments())[:, :, 1]
+    assert bars[:, 0] == pytest.approx(1e-9 * 3 * rounds**-0.5)
+    assert bars[:, 1] == pytest.approx(6 * rounds**-0.5)

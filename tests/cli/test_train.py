@@ -206,7 +206,12 @@ def test_validate_takes_an_experiment_file(capsys, file, tmp_path):
 
     verdict = compare(direct, "dfedsam.theorem_4_5", variant="corrected", rho0=0.5)
     assert (found[1]["kind"], found[1]["rounds"]) == (verdict.kind, 40)
+    assert {v["method"] for v in found} == {"student"}
     assert (tmp_path / "o" / "report.html").is_file()
+    asked = ["--set", "theorem.method=bootstrap", "--set", "run.seeds=8"]
+    assert run(["validate", "--config", str(file), "--json", *asked]) == 0
+    found = json.loads(capsys.readouterr().out)["verdicts"]
+    assert {(v["method"], v["seeds"]) for v in found} == {("bootstrap", 8)}
 
 
 @pytest.mark.parametrize("command", ["train", "validate", "sweep"])

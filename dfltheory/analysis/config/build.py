@@ -122,11 +122,14 @@ def _algorithm(cell: Experiment, task: Task) -> Any:
 
 def scheduled(cell: Experiment, task: Task, letters: Mapping[str, Any]) -> dict[str, float]:
     """The statement's schedule at this task's constants, the algorithm's letters and T, by glossary name."""
+    from dfltheory.analysis.schedule import refuse_one_block
 
+    theorem = theorems_of(cell)[0]
+    refuse_one_block(theorem, task)
     known = {n: v for n, v in letters.items() if isinstance(v, (int, float))} | task.constants.known()
     known |= {"m": task.m, "T": cell.run.rounds} | dict(cell.theorem.constants if cell.theorem else {})
     try:
-        return theorems_of(cell)[0].step_sizes(**known)
+        return theorem.step_sizes(**known)
     except InputError as error:
         raise InputError(f"{error} under [theorem.constants]") from error
 
@@ -150,7 +153,7 @@ def perform(cell: Experiment, setup: Setup, progress: bool | None = None) -> tup
     asked = cell.theorem
     if asked is None:
         return run, []
-    given: dict[str, Any] = {"confidence": asked.confidence} | asked.constants
+    given: dict[str, Any] = {"confidence": asked.confidence, "method": asked.method} | asked.constants
     return run, [compare(run, theorem, **given) for theorem in theorems_of(cell)]
 
 

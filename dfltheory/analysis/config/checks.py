@@ -58,6 +58,12 @@ def _check_theorem(cell: Experiment) -> set[str]:
             bounds.get(asked.key, variant)
     except UnknownNameError as error:
         raise _named(cell.where, "theorem", error) from None
+    from dfltheory.analysis.statistics import checked_method
+
+    try:
+        checked_method(asked.method, cell.run.seeds)
+    except InputError as error:
+        raise InputError(f"{cell.where}: theorem.method, run.seeds: {error}") from None
     if not asked.schedule:
         return set()
     schedule = bounds.get(asked.key, (asked.variants or known)[0]).schedule

@@ -37,6 +37,7 @@ _NAMES = Rule(
 )
 _TRUTH = Rule("true or false", lambda v: isinstance(v, bool))
 _SHARE = Rule("a number strictly between 0 and 1", lambda v: _real(v) and 0 < v < 1)
+_METHOD = Rule('"student" or "bootstrap"', lambda v: v in ("student", "bootstrap"))
 _NUMBERS = Rule(
     "a table of numbers",
     lambda v: isinstance(v, dict) and all(_real(x) for x in v.values()),
@@ -155,6 +156,13 @@ class TheoremSection(Section):
         default=None, metadata=_about("printed, appendix, corrected...; without it all", _NAMES)
     )
     confidence: float = field(default=0.95, metadata=_about("of the two-sided intervals", _SHARE))
+    method: str = field(
+        default="student",
+        metadata=_about(
+            "how the intervals come about; bootstrap, from 8 seeds on, where a few seeds rule the mean",
+            _METHOD,
+        ),
+    )
     schedule: bool = field(
         default=False,
         metadata=_about(

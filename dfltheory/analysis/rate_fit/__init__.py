@@ -16,7 +16,7 @@ exponent in m: -1.000 [-1.000, -1.000], predicted -1.000 (from sigma_l^2 / (K^(1
 
 from __future__ import annotations
 
-from dfltheory.analysis.rate_fit.fit import RateFit, judge, rate_fit
+from dfltheory.analysis.rate_fit.fit import RateFit, fit_points, judge, rate_fit
 from dfltheory.analysis.rate_fit.measured import Measured
 from dfltheory.analysis.rate_fit.power_laws import (
     Exponent,
@@ -54,6 +54,7 @@ __all__ = [
     "SpeedUp",
     "TransientFit",
     "fit_exponent",
+    "fit_points",
     "fit_regimes",
     "judge",
     "linear_speed_up",

@@ -52,18 +52,20 @@ class RateFit:
         origin = "" if self.prediction is None else f" (from {' + '.join(self.prediction.monomials)})"
         return f"{text}, predicted {self.predicted:.3f}{origin}: {self.standing}"
 
-    def plot(self, ax: Any = None, *, legend: bool = True) -> Any:
-        """Points, fit and predicted slope on logarithmic axes."""
+    def plot(self, ax: Any = None, *, interval: Any = None, legend: bool = True) -> Any:
+        """Points (``interval``: lower and upper limits), fit and predicted slope on logarithmic axes."""
         from dfltheory.analysis.figures import rate
         from dfltheory.bounds.symbols import GLOSSARY
 
         e = self.exponent
-        letter = GLOSSARY[{"gap": "lam", "rho": "rho0"}.get(self.parameter, self.parameter)].latex
-        name = f"$1 - {letter}$" if self.parameter == "gap" else f"${letter}$"
+        symbol = {"gap": "lam", "rho": "rho0"}.get(self.parameter, self.parameter)
+        letter = GLOSSARY[symbol].latex if symbol in GLOSSARY else ""
+        name = f"$1 - {letter}$" if self.parameter == "gap" else f"${letter}$" if letter else self.parameter
         return rate(
             self.x,
             self.measured,
             ax,
+            interval=interval,
             fitted=(e.estimate, float(np.exp(e.intercept))),
             exponent_ci=(e.low, e.high),
             predicted=self.predicted,
@@ -126,27 +128,49 @@ def rate_fit(
     else:
         points = [measure(make(value), thm) for value in values]
     y = [p.estimate for p in points]
-    fitted = fit_exponent(values, y, confidence, deviations=together(points), limit=_limit(name))
-    bound = [_bound_at(thm, p) for p in points]
-    whole = bool(np.all(np.isfinite(bound))) and min(bound) > 0
     found = None
     if predicted is None and thm.schedule:
         found = predict(thm, name, [p.values for p in points], negligible)
         predicted = float(found.exponent)
+    bound = [_bound_at(thm, p) for p in points]
+    return fit_points(
+        name, values, y, bound, confidence, predicted=predicted, prediction=found, deviations=together(points)
+    )
+
+
+def fit_points(
+    parameter: str,
+    values: Sequence[float],
+    measured: Sequence[float],
+    bound: Sequence[float],
+    confidence: float = 0.95,
+    *,
+    predicted: float | None = None,
+    prediction: Prediction | None = None,
+    deviations: Any = None,
+) -> RateFit:
+    """As :func:`rate_fit`, of points that were measured elsewhere, as in a sweep.
+
+    Without ``predicted`` the exponent is held against the bound's own at these points; where a bound is not
+    known (nan) or zero, against none.  ``deviations`` are those of :func:`fit_exponent`.
+    """
+    fitted = fit_exponent(values, measured, confidence, deviations=deviations, limit=_limit(parameter))
+    whole = bool(np.all(np.isfinite(bound))) and min(bound) > 0
     own = fit_exponent(values, bound).estimate if whole else None
     if predicted is None:
         predicted = own
+    slack = prediction.slack if prediction else 0.0
     return RateFit(
-        name,
+        parameter,
         tuple(float(v) for v in values),
-        tuple(y),
-        tuple(bound),
+        tuple(float(v) for v in measured),
+        tuple(float(v) for v in bound),
         fitted,
         predicted,
-        judge(fitted, predicted, name == "gap", found.slack if found else 0.0),
-        found,
+        judge(fitted, predicted, parameter == "gap", slack),
+        prediction,
         own,
-        fit_regimes(values, y, confidence) if len(set(values)) >= 6 else None,
+        fit_regimes(values, measured, confidence) if len(set(values)) >= 6 else None,
     )
 
 
@@ -164,4 +188,4 @@ def _bound_at(thm: Theorem, point: Measured) -> float:
     return float(thm.evaluate(where="ignore", **known))
 
 
-__all__ = ["RateFit", "Standing", "judge", "rate_fit"]
+__all__ = ["RateFit", "Standing", "fit_points", "judge", "rate_fit"]
