@@ -299,7 +299,7 @@ def test_measured_coverage_of_the_mean():
     assert 0.93 <= _coverage(mean_interval, 2.0, draw) <= 0.97
 
 
-FEW_AND_MANY = [300, pytest.param(2000, marks=pytest.mark.slow)]
+FEW_AND_MANY = [300, pytest.param(1200, marks=pytest.mark.slow)]
 
 
 def at_most(share, trials):

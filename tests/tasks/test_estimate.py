@@ -7,11 +7,14 @@ import math
 import numpy as np
 import pytest
 import torch
+from scipy import stats
 from torch import nn
 
 from dfltheory import models, tasks
 from dfltheory.errors import InputError
+from dfltheory.limits import upper_limits
 from dfltheory.tasks import FiniteSupport, Quadratic, Supervised, estimate
+from dfltheory.tasks.estimate.constants import interval_of_noise
 from dfltheory.tasks.regressions import regression
 from tests.tasks.attack import (
     apart,
@@ -239,6 +242,39 @@ def test_noise_interval_covers_as_often_as_it_says():
         e = estimate.along(task, x, draws=30, seed=1000 * trial)["sigma_l"]
         covered += e.low <= 1.0 <= e.high
     assert covered >= 180  # 95 percent of 200 less three standard deviations
+
+
+@pytest.mark.parametrize("freedom", [1, 2, 10])
+@pytest.mark.parametrize("others", [0.0, 0.05, 1.0])
+def test_noise_interval_of_skewed_squares_fails_no_more_often_than_it_says(freedom, others):
+    """Squared norms of few degrees of freedom: one point and client rules, or all of them are alike."""
+    rng, trials, draws = np.random.default_rng(1), 400, 12
+    task = tasks.quadratic(m=5, d=2)
+    scale = np.full((4, 1, 5), others)
+    scale[2, 0, 3] = 1.0
+    low = high = student = 0
+    for _ in range(trials):
+        squares = rng.chisquare(freedom, size=(4, draws, 5)) / freedom * scale
+        found = interval_of_noise("sigma_l", task, torch.from_numpy(squares), draws, 0.95)
+        assert found.value == pytest.approx(math.sqrt(squares.mean(axis=1).max()))
+        low += found.low > 1
+        high += found.high < 1
+        one = squares[2, :, 3]
+        student += one.mean() + stats.t.isf(0.025, draws - 1) * one.std(ddof=1) / math.sqrt(draws) < 1
+    assert low <= trials * 0.025
+    assert high <= trials * (0.025 + 0.025)  # three deviations
+    assert high == 0 or others < 1
+    assert student > trials * 0.045 or freedom == 10  # why Student's limits are not taken
+
+
+def test_noise_interval_is_the_literal_one():
+    squares = torch.tensor([[[4.0, 1.0], [6.0, 1.5], [5.0, 2.0]]], dtype=torch.float64)  # (P, draws, m)
+    found = interval_of_noise("sigma_l", tasks.quadratic(m=2, d=2), squares, 3, 0.9)
+    lows = [mean - stats.t.isf(0.05 / 2, 2) * spread / math.sqrt(3) for mean, spread in ((5, 1), (1.5, 0.5))]
+    assert found.low == pytest.approx(math.sqrt(max(lows)))
+    assert found.high == pytest.approx(math.sqrt(upper_limits(squares[0].numpy(), 0.05).max()))
+    assert found.high > math.sqrt(5 + stats.t.isf(0.05, 2) / math.sqrt(3))
+    assert (found.confidence, found.sampled) == (0.9, "3 minibatches at 1 points, 2 clients")
 
 
 def test_estimated_constants_are_marked_and_proved_ones_kept():
