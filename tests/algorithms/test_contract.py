@@ -177,6 +177,8 @@ def test_what_was_sent_last_is_of_no_use_to_the_next_round(name, share):
     one, two = (algorithm.local_update(s, oracle(task, share=share)) for s in (state, forgotten))
     for key, value in tensors(one).items():
         assert torch.equal(tensors(two)[key], value)
+    last = [algorithm.models(algorithm.finish(s, oracle(task))) for s in (state, forgotten)]
+    assert torch.equal(*last)
     for measured in (algorithm.models, algorithm.mean, algorithm.auxiliary):
         assert measured(state) is measured(forgotten) is None or torch.equal(
             measured(state), measured(forgotten)

@@ -153,6 +153,9 @@ def test_sam_moves_by_rho_along_the_gradient_and_not_at_all_without_one():
     torch.testing.assert_close(moved[0, [0, 1, 3]].norm(dim=-1), torch.full((3,), 0.7, dtype=F64))
     torch.testing.assert_close(moved[0, 0], 0.7 * g[0, 0] / g[0, 0].norm())
     assert torch.equal(moved[0, 2], torch.zeros(3, dtype=F64))
+    room = g.clone()
+    assert alg.perturbed(y, room, 0.7, out=room) is room
+    torch.testing.assert_close(room, moved + y)
     block = alg.perturbed(y, g, 0.7, block=slice(0, 2)) - y
     assert (block[..., 2] == 0).all()
     torch.testing.assert_close(block[0, 0].norm(), torch.tensor(0.7, dtype=F64))
