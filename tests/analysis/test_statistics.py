@@ -112,6 +112,8 @@ def test_what_is_surely_larger_is_not_corrected_for():
     data[:, 20] = 100 + rng.normal(size=16)
     alone = upper_limits(data[:, 20:21], 0.9 * 0.025)[0]
     assert min_interval(data, 0.95).high == pytest.approx(alone, rel=1e-12)
+    near = data + np.where(np.arange(64) == 41, -850, 0)  # 150 is surely above 100, too
+    assert min_interval(near, 0.95).high == pytest.approx(alone, rel=1e-12)
     # nine tenths of the error: the rest was spent on telling that the others are larger
     beside = data + np.where(np.arange(64) == 41, -900, 0)
     assert min_interval(beside, 0.95).high > 1.0005 * min(upper_limits(beside[:, [20, 41]], 0.9 * 0.025))
