@@ -118,13 +118,19 @@ def test_the_variance_recursion_is_that_of_the_training_core():
     )
     instance = Instance.of("dfedmdc.theorem_1", "corrected", family.name, batch, 0, batch.x0, 8)
     algorithm, task, W, x0 = instance.build()
-    core = dfl.train(algorithm, task, W, rounds=8, x0=x0, seeds=1000).measures()
+    history = dfl.train(algorithm, task, W, rounds=8, x0=x0, seeds=1000)
+    core = history.measures() | {"value": history.extra["two_block_value"]}
     path = run(batch, 8)
-    for name, row in (("grad_u_sq", path.body), ("grad_v_sq", path.head), ("grad_u_sq_next", path.body_next)):
+    told = {"grad_u_sq": path.body, "grad_v_sq": path.head, "grad_u_sq_next": path.body_next}
+    for name, row in (told | {"value": path.value}).items():
         data = core[name][:, : 8 + (name != "grad_u_sq_next")]
         error = data.std(0, ddof=1) / np.sqrt(len(data))
         expected = row[: data.shape[1], 0]
         assert (np.abs(data.mean(0) - expected) <= 5.5 * error + 1e-9 * expected).all(), name
+    still = run(quiet(batch), 8)  # a parabola's mean square gradient is 2 h times its mean value
+    h_u, h_v = batch.clients.ramps.constants()["L"], batch.clients.h
+    energy = (path.body - still.body) / (2 * h_u) + (path.head - still.head) / (2 * h_v)
+    np.testing.assert_allclose(path.value - still.value, energy, rtol=1e-7, atol=1e-12)
     # the noise must show: without it the values lie elsewhere
     assert path.body[-1, 0] > 1.1 * run(quiet(batch), 8).body[-1, 0]
 
