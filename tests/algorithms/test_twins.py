@@ -176,7 +176,7 @@ def test_two_blocks(name, split, schedule):
     algorithm, twin, calls, letters = scheduled(TWO_BLOCKS[name], schedule)
     u = [0, 1, 2] if split == "slice" else [0, 2, 4]
     v = [j for j in range(5) if j not in u]
-    task = Rows(m=6, d=5, shared=slice(0, 3) if split == "slice" else torch.tensor(u))
+    task = Rows(m=4, d=5, shared=slice(0, 3) if split == "slice" else torch.tensor(u))
     sequence, x0 = network("moving", task.m), starts(task)
     run = train(algorithm, task, sequence, rounds=ROUNDS, seeds=SEEDS, x0=x0, seed=ROOT)
     draws = draws_of(task, calls)
@@ -195,7 +195,7 @@ def test_with_a_server(name, share, schedule):
     algorithm, twin, calls, letters = scheduled(SERVER[name], schedule)
     if name != "local":
         algorithm = replace(algorithm, participation=share)
-    task = Rows(m=6, d=5, shared=slice(0, 3))
+    task = Rows(m=4, d=5, shared=slice(0, 3))
     x0 = starts(task)
     if name.startswith(("fedavg", "fedsam", "fedrod", "ditto")):
         x0 = np.repeat(x0[:, :1], task.m, axis=1)  # the server's model is everybody's
