@@ -52,7 +52,7 @@ class Oracle(Protocol):
         ...
 
     def uniform(self, shape: tuple[int, ...]) -> Tensor:
-        """Numbers in [0, 1) for every seed: (S, *shape)."""
+        """Numbers in [0, 1) for every seed and client: shape = (m, ...) -> (S, m, ...), m = x.shape[1]."""
         ...
 
 
@@ -60,13 +60,23 @@ class Mix(Protocol):
     """What the network does in one round: every call in one round uses the same matrices W_t."""
 
     def __call__(self, z: Tensor, times: int = 1) -> Tensor:
-        """z_i <- sum_l w_il z_l, ``times`` times: (S, m, d) -> (S, m, d)."""
+        """z_i <- sum_l w_il z_l, ``times`` times: (S, m, k) -> (S, m, k), the caller's own to overwrite.
+
+        ``mix(state.z)`` takes z: the result may lie in its memory, and then z is an empty tensor. Whoever
+        needs z once more mixes ``state.z.clone()``. Any other tensor, a part of z too, stays as it is.
+        """
         ...
 
 
 @dataclass(frozen=True, eq=False)
 class State:
-    """The stacked models x and, between local update and communication, what is sent: both (S, m, d)."""
+    """The stacked models x and, between local update and communication, what is sent: both (S, m, d).
+
+    An algorithm's own state adds fields: tensors (S, m, ...) of three axes or more are the clients' own, and
+    local work may see some clients' part of them; anything else is common to all clients, and local work
+    leaves it alone. Fields may be one tensor or views of each other; containers hold no tensors. What has to
+    outlive a checkpoint is a tensor.
+    """
 
     x: Tensor
     z: Tensor
@@ -141,14 +151,20 @@ class Algorithm:
         return State(x=x0, z=x0)
 
     def local_update(self, state: Any, grad: Oracle) -> Any:
-        """Each client alone: gradients, no network."""
+        """Each client alone: gradients, no network.
+
+        ``state`` may be that of some of the clients, so that nothing may depend on the others. Its tensors
+        stay as they are: what changes is a new tensor of the returned state. A client that does not take
+        part (``grad.active``) keeps what it has, and may not be asked.
+        """
         raise TypeError(f"{type(self).__name__} does not say what its clients do alone (local_update)")
 
     def communicate(self, state: Any, mix: Mix) -> Any:
         """Neighbours only: the network, no gradients.
 
-        What is sent is z, and ``state.x`` is gone: the core has let the old models' memory go. What else a
-        client needs now is a field of its own state.
+        What is sent is z, and ``state.x`` is ``None``: the core has let the old models' memory go. What else
+        a client needs now is a field of its own state. So is z, once it has been mixed: its memory may hold
+        the result (see :class:`Mix`). For z + gamma (mix(z) - z), for example, mix ``z.clone()``.
         """
         raise TypeError(f"{type(self).__name__} does not say what its clients exchange (communicate)")
 

@@ -36,8 +36,8 @@ class LocalWork:
         return x.clone(memory_format=torch.contiguous_format)
 
     def own(self, state: Any) -> Any:
-        """The same state, no field of which lies in another's memory (but z in x's)."""
-        shared = set(stacked(state)) - _alone(state) - {"x", "z"}
+        """The same state, no tensor of which lies in another's memory (but z in x's)."""
+        shared = set(_tensors(state)) - _alone(state) - {"x", "z"}
         return replace(state, **{name: getattr(state, name).clone() for name in shared}) if shared else state
 
     def __call__(self, state: Any, grad: RoundOracle | SomeClients) -> tuple[Any, Tensor | None]:
@@ -50,9 +50,12 @@ class LocalWork:
 
     def finish(self, state: Any, grad: RoundOracle | SomeClients) -> Any:
         """The state after what clients do when the last round is over."""
-        if type(self._algorithm).finish is Algorithm.finish or not self._divided(state.x.shape[1]):
-            return self._algorithm.finish(state, grad)
-        return self._work(self._algorithm.finish, "x", state, grad, None)
+        finish = self._algorithm.finish
+        if type(self._algorithm).finish is Algorithm.finish:
+            return state
+        divided = self._divided(state.x.shape[1])
+        after = self._work(finish, "x", state, grad, None) if divided else finish(state, grad)
+        return replace(after, z=after.x)  # where z was, there may be other models now
 
     def _work(
         self,
@@ -63,7 +66,8 @@ class LocalWork:
         sampled: list[slice] | None,
     ) -> Any:
         """``update`` on pieces of the clients, whose main result is the field of that name."""
-        alone = _alone(state)
+        alone, held = _alone(state), {_memory(tensor) for tensor in _tensors(state).values()}
+        held.discard(_memory(state.x))  # where only the result is written, after all else
         into, pieces = self._place(state, sampled, "x" in alone)
         changed, after = {result: into}, state
         for rows in pieces:
@@ -71,15 +75,19 @@ class LocalWork:
             if sampled is None and len(into) == 1:  # a client's rows are in one piece
                 some.room = into[:, rows]
             after = update(part, some)
-            for name in sorted(stacked(after), key=result.__eq__):  # last: another field may be a view of it
-                new = getattr(after, name)
-                if name == result or new is not getattr(part, name):
-                    if name not in changed:
-                        changed[name] = self._room(new, getattr(state, name), name in alone, state)
-                    there = changed[name][:, rows]
-                    if new.data_ptr() != there.data_ptr():  # else it was made there
-                        there.copy_(new)
-        whole = {name: getattr(state, name) for name in stacked(state)}
+            new = {
+                name: tensor.clone() if _memory(tensor) in held else tensor  # an old field under a new name
+                for name, tensor in ((name, getattr(after, name)) for name in stacked(after))
+                if name == result or tensor is not getattr(part, name)
+            }
+            for name in sorted(new, key=result.__eq__):  # last: another field may be a view of it
+                if name not in changed:
+                    old = getattr(state, name)
+                    changed[name] = self._room(new[name], old, name in alone, state, sampled)
+                there = changed[name][:, rows]
+                if new[name].data_ptr() != there.data_ptr() or new[name].stride() != there.stride():
+                    there.copy_(new[name])  # else it was made there
+        whole = {name: getattr(state, name) for name in stacked(after)}  # and no field that became None
         return replace(after, **(whole | changed))
 
     def _place(self, state: Any, sampled: list[slice] | None, alone: bool) -> tuple[Tensor, Iterable[slice]]:
@@ -114,28 +122,45 @@ class LocalWork:
             self._models = self._memory.empty((S, m + chunk, d), x.dtype, x.device)
         return self._models[:, :m], self._models[:, chunk:]
 
-    def _room(self, new: Tensor, old: Tensor | None, alone: bool, state: Any) -> Tensor:
-        """Where the clients' new values of a field go: over the old ones, if no other field has them."""
+    def _room(self, new: Tensor, old: Any, alone: bool, state: Any, sampled: list[slice] | None) -> Tensor:
+        """Where the clients' new values of a field go: over the old ones, if no other field has them.
+
+        Clients that were not sampled have 0 in a field that was not there before.
+        """
         shape = (len(new), state.x.shape[1], *new.shape[2:])
-        if old is not None and alone and old.shape == shape and old.dtype == new.dtype:
+        fits = isinstance(old, Tensor) and old.shape == shape
+        if fits and alone and old.dtype == new.dtype:
             return old
         room = self._memory.empty(shape, new.dtype, new.device)
-        return room.copy_(old) if old is not None and old.shape == shape else room
+        if fits:
+            return room.copy_(old)
+        return room if sampled is None else room.zero_()
 
 
 def _alone(state: Any) -> set[str]:
-    """The fields whose memory no other field has; z is sent, and may be x."""
-    fields_at: dict[int, set[str]] = {}
-    for name in stacked(state):
-        place = getattr(state, name).untyped_storage().data_ptr()
-        fields_at.setdefault(place, set()).add("x" if name == "z" else name)
-    return {name for names in fields_at.values() if len(names) == 1 for name in names}
+    """The tensors whose memory no other one has, and each of whose entries has its own place; z is sent, and
+    may be x."""
+    names_at: dict[int, set[str]] = {}
+    for name, tensor in _tensors(state).items():
+        names = names_at.setdefault(_memory(tensor), set())
+        names.add("x" if name == "z" else name)
+        if 0 in tensor.stride():  # expanded: many entries in one place
+            names.add("")
+    return {name for names in names_at.values() if len(names) == 1 for name in names}
+
+
+def _memory(tensor: Tensor) -> int:
+    return tensor.untyped_storage().data_ptr()
+
+
+def _tensors(state: Any) -> dict[str, Tensor]:
+    values = {f.name: getattr(state, f.name) for f in fields(state)}
+    return {name: value for name, value in values.items() if isinstance(value, Tensor)}
 
 
 def stacked(state: Any) -> list[str]:
     """The names of the state's stacked tensors (S, m, ...)."""
-    values = {f.name: getattr(state, f.name) for f in fields(state)}
-    return [name for name, value in values.items() if isinstance(value, Tensor) and value.ndim == 3]
+    return [name for name, value in _tensors(state).items() if value.ndim >= 3]
 
 
 def clients_of(state: Any, rows: slice) -> Any:

@@ -15,6 +15,7 @@ from scipy.sparse._sparsetools import csr_matvecs  # y += W x
 from torch import Tensor
 
 from dfltheory.algorithms.base import Mix
+from dfltheory.errors import InputError
 from dfltheory.tasks.buffers import Buffers
 from dfltheory.training.laws import Laws
 from dfltheory.training.randomness import numpy_generator
@@ -198,7 +199,8 @@ class Network:
     def at(self, t: int, losses: Tensor | None = None, sent: Tensor | None = None) -> Mix:
         """The mix of round t; ``losses`` (S, m) where the sequence chooses neighbours by them.
 
-        What becomes of ``sent``, a tensor that nobody else has, is written over it.
+        What becomes of ``sent``, a tensor that nobody else has, is written over it, and ``sent`` itself is
+        empty from then on.
         """
         mix = self._constant
         if mix is None:
@@ -244,10 +246,23 @@ class ServerNetwork:
         """The mix of one round; ``active`` (S, m, 1) tells who takes part, None: all; ``sent`` as above."""
 
         def mix(z: Tensor, times: int = 1) -> Tensor:
+            over = z is sent
+            if over:
+                z = _taken(z)
             mean = z.mean(-2, keepdim=True) if active is None else _mean_of(z, active)
-            return z.copy_(mean) if z is sent else mean.expand_as(z)[:, self._rows].contiguous()
+            return z.copy_(mean) if over else mean.expand_as(z)[:, self._rows].contiguous()
 
         return mix
+
+
+def _taken(sent: Tensor) -> Tensor:
+    """What was sent, whose own name is empty from now on: there will be other models in its place, and who
+    looks for the old ones shall be told."""
+    if sent.ndim == 1:
+        raise InputError("z has been mixed in this round, and is no more: mix(z.clone()) leaves it as it is")
+    z = sent.detach()
+    sent.resize_(0)
+    return z
 
 
 def _mean_of(z: Tensor, active: Tensor) -> Tensor:
@@ -264,13 +279,16 @@ class Round:
 
     def __call__(self, z: Tensor, times: int = 1, sent: Tensor | None = None) -> Tensor:
         """z_i <- sum_l w_il z_l, ``times`` times, (S, m, d) -> (S, m, d); over z, if that is ``sent``."""
+        over = z is sent
+        if over:
+            z = _taken(z)
         if times not in self._drawn:
             self._drawn[times] = self._network.draw(self._t, times, self._losses)
         drawn = self._drawn[times]
         if len(drawn) == 1:
-            return drawn[0](z, z is sent)
-        mixed = [step(z[s : s + 1], z is sent) for s, step in enumerate(drawn)]
-        return z if z is sent else torch.cat(mixed)
+            return drawn[0](z, over)
+        mixed = [step(z[s : s + 1], over) for s, step in enumerate(drawn)]
+        return z if over else torch.cat(mixed)
 
 
 def _in_order(steps: list[Step]) -> Step:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
 from torch import Tensor
 
+from dfltheory.errors import InputError
 from dfltheory.tasks.task import Task
 from dfltheory.training.randomness import Generators, numpy_generator
 
@@ -57,10 +58,10 @@ class RoundOracle:
             self._drawn: list[Any] = []
         return SomeClients(self, rows)
 
-    def drawn(self, k: int) -> Any:
-        """The k-th minibatch of all clients, kept for those that ask later."""
+    def drawn(self, k: int, draw: Callable[[], Any] | None = None) -> Any:
+        """The k-th draw of all clients, a minibatch unless told, kept for those that ask later."""
         while len(self._drawn) <= k:
-            self._drawn.append(self._draw())
+            self._drawn.append((draw or self._draw)())
         return self._drawn[k]
 
     def _participants(self, seeds: Sequence[int], root: int, participation: float) -> Tensor:
@@ -106,7 +107,14 @@ class SomeClients:
         return self._task.balanced_gradient(y, batch)
 
     def uniform(self, shape: tuple[int, ...]) -> Tensor:
-        return self._whole.uniform((self._all.m, *shape[1:]))[:, self._rows]
+        if shape[0] != self._task.m:
+            raise InputError(
+                f"uniform({shape}): the first axis is that of the clients, here {self._task.m}: take"
+                " (x.shape[1], ...)"
+            )
+        self._k += 1
+        of_all = (self._all.m, *shape[1:])
+        return self._whole.drawn(self._k - 1, lambda: self._whole.uniform(of_all))[:, self._rows].clone()
 
 
 __all__ = ["RoundOracle", "SomeClients"]

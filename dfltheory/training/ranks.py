@@ -89,9 +89,9 @@ class Ranks(OneProcess):
         return mixed
 
     def _gather(self, z: Tensor) -> Tensor:
-        """The parts of all ranks, one after the other: (S, own, d) -> (S, m, d)."""
+        """The parts of all ranks, one after the other: (S, own, ...) -> (S, m, ...)."""
         widest = max(b - a for a, b in zip(self._bounds, self._bounds[1:]))
-        padded = z.new_zeros(z.shape[0], widest, z.shape[2])
+        padded = z.new_zeros(z.shape[0], widest, *z.shape[2:])
         padded[:, : z.shape[1]] = z
         parts = [torch.empty_like(padded) for _ in range(self._world)]
         torch.distributed.all_gather(parts, padded)

@@ -197,6 +197,32 @@ def test_what_clients_had_before_their_local_work_is_not_sent(name):
 
 
 @pytest.mark.parametrize("name", NAMES)
+def test_what_was_sent_is_not_looked_at_once_it_was_mixed(name):
+    """The core mixes z where it lies, and there is no z any more: nothing is read of it, or mixed twice."""
+    task, algorithm = problem(), make(name)
+    local = algorithm.local_update(state_of(algorithm, task), oracle(task))
+    mix = mix_of(algorithm, task.m)
+    sent = local.z.clone()
+
+    def taking(z, times=1):
+        mixed = mix(z, times)
+        return z.copy_(mixed).detach() if z is sent else mixed
+
+    def spoiling(z, times=1):
+        mixed = mix(z, times)
+        if z is sent:
+            z.fill_(float("nan"))
+        return mixed
+
+    expected = tensors(algorithm.communicate(local, mix))
+    for way in (taking, spoiling):
+        sent.copy_(local.z)
+        found = tensors(algorithm.communicate(dataclasses.replace(local, x=None, z=sent), way))
+        for key in expected.keys() - {"z"}:
+            assert torch.equal(found[key], expected[key])
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_same_seed_same_bits(name):
     algorithm = make(name)
     topology = ring_matrix(5) if algorithm.needs_topology else None

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dfltheory import graphs
+from dfltheory.errors import InputError
 from dfltheory.training import mixing
 from dfltheory.training.mixing import Network, ServerNetwork, product
 from tests.algorithms.problems import Matrices, permuted_average, ring_matrix
@@ -176,8 +177,19 @@ def test_random_networks_are_fresh_for_every_step_and_seed_and_one_in_a_round():
     over = network.at(4, sent=sent)
     assert torch.equal(over(other), first)
     assert torch.equal(other, z)
-    assert over(sent, times=2) is sent
-    torch.testing.assert_close(sent, twice, rtol=0, atol=1e-14)
+    place = sent.data_ptr()
+    mixed = over(sent, times=2)
+    assert mixed.data_ptr() == place
+    assert not len(sent)  # the tensor has changed hands
+    torch.testing.assert_close(mixed, twice, rtol=0, atol=1e-14)
+    torch.testing.assert_close(over(mixed), matmul_each(first, twice), rtol=0, atol=1e-14)
+    torch.testing.assert_close(mixed, twice, rtol=0, atol=1e-14)  # which is the algorithm's own
+    with pytest.raises(InputError, match="z has been mixed"):
+        over(sent)
+
+
+def matmul_each(matrices, z):
+    return torch.stack([W @ zs for W, zs in zip(matrices, z)])
 
 
 def next_matrix(product_, first, matrices):
@@ -209,9 +221,15 @@ def test_a_server_gives_everybody_the_mean_of_those_who_take_part(m, seed):
     active = torch.rand(2, m, 1, generator=generator) < 0.5
     active[:, 0] = True
     sent = z.clone()
-    mixed = ServerNetwork().at(active, sent)(z)
-    assert ServerNetwork().at(active, sent)(sent) is sent
-    assert torch.equal(sent, mixed)
+    place, mix = sent.data_ptr(), ServerNetwork().at(active, sent)
+    mixed, before = mix(z), z.clone()
+    over = mix(sent)
+    assert over.data_ptr() == place
+    assert not len(sent)
+    assert torch.equal(over, mixed)
+    assert torch.equal(z, before)
+    with pytest.raises(InputError, match="z has been mixed"):
+        mix(sent)
     for s in range(2):
         mean = z[s][active[s, :, 0]].mean(0)
         torch.testing.assert_close(mixed[s], mean.expand(m, 3))

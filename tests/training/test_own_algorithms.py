@@ -1,0 +1,276 @@
+"""Algorithms as users write them: whatever their states do, local work in chunks tells the same."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+import dfltheory.algorithms as alg
+from dfltheory.algorithms.base import Algorithm, replace
+from dfltheory.algorithms.server import ServerState
+from dfltheory.errors import InputError
+from dfltheory.tasks.buffers import Buffers
+from dfltheory.training import train
+from dfltheory.training.oracle import RoundOracle
+from tests.training.distributed_cases import images
+from tests.training.test_local import RING, states
+
+
+@dataclass(frozen=True, eq=False)
+class Several(ServerState):
+    """State with fields for whatever an algorithm keeps."""
+
+    a: Any = None
+    b: Any = None
+
+
+@dataclass(frozen=True)
+class Own(Algorithm):
+    """Gradient steps on x, then one exchange."""
+
+    eta: float = 0.1
+
+    def init(self, x0, grad):
+        return Several(x=x0, z=x0, a=torch.zeros_like(x0), b=torch.zeros_like(x0))
+
+    def local_update(self, state, grad):
+        return replace(state, z=self.step(state, grad))
+
+    def communicate(self, state, mix):
+        return replace(state, x=mix(state.z))
+
+    def step(self, state, grad):
+        y = grad.begin(state.x)
+        return y.sub_(self.slope(grad, y), alpha=self.eta)
+
+
+class LastGradients(Own):
+    """The step is extrapolated from the gradients of two rounds ago: a is the last one, b the one before."""
+
+    def local_update(self, state, grad):
+        g = self.slope(grad, state.x)
+        y = grad.begin(state.x).sub_(g + 0.3 * (state.a - state.b), alpha=self.eta)
+        return replace(state, z=y, a=g, b=state.a)
+
+
+class SendsWhatItHad(Own):
+    """What is sent are the models of the round before."""
+
+    def init(self, x0, grad):
+        return Several(x=x0, z=x0, a=x0)
+
+    def local_update(self, state, grad):
+        return replace(state, z=state.a, a=self.step(state, grad))
+
+
+class Drops(Own):
+    """A vector that is needed in every second round, and None in the others."""
+
+    def local_update(self, state, grad):
+        a = None if state.a is not None else self.slope(grad, state.x)
+        return replace(state, z=self.step(state, grad), a=a)
+
+
+class KeepsAView(Own):
+    """One client's model, for all to be pulled towards: a view of x without an axis of clients."""
+
+    def init(self, x0, grad):
+        return Several(x=x0, z=x0, a=x0[:, 0], b=x0.new_zeros(()).expand_as(x0))
+
+    def local_update(self, state, grad):
+        y = self.step(state, grad).lerp_(state.a.unsqueeze(1), 0.3)
+        return replace(state, z=y, b=state.b * 0.5 + y)
+
+    def communicate(self, state, mix):
+        x = mix(state.z)
+        return replace(state, x=x, a=x[:, 0])
+
+
+class OneForAll(Own):
+    """Everybody gets one model, held once, and so is a vector that each then changes."""
+
+    def local_update(self, state, grad):
+        y = self.step(state, grad)
+        return replace(state, z=y, a=state.a + y)
+
+    def communicate(self, state, mix):
+        x = mix(state.z)
+        return replace(
+            state, x=x.mean(1, keepdim=True).expand_as(x), a=state.a[:, -1:].clone().expand_as(state.a)
+        )
+
+
+class Noisy(Own):
+    """Chance between two minibatches."""
+
+    def local_update(self, state, grad):
+        y = self.step(state, grad)
+        y.add_(grad.uniform(tuple(y.shape[1:])), alpha=0.1)
+        return replace(state, z=y.sub_(self.slope(grad, y), alpha=self.eta))
+
+
+class Seldom(Own):
+    """Some clients, by their own gradients, keep the field that they share with x in memory."""
+
+    def init(self, x0, grad):
+        return Several(x=x0, z=x0, a=x0)
+
+    def local_update(self, state, grad):
+        y = self.step(state, grad)
+        if y.shape[1] == 1 and bool(y.sum() > 0):  # clients that are at work together do it together
+            return replace(state, z=y)
+        return replace(state, z=y, a=torch.where(y.sum(-1, keepdim=True) > 0, state.a, y))
+
+    def communicate(self, state, mix):
+        x = mix(state.z)
+        return replace(state, x=x, a=torch.cat([state.a, x], dim=-1)[..., : x.shape[-1]], b=state.a)
+
+
+class Pairs(Own):
+    """The last two gradients in one tensor (S, m, 2, d)."""
+
+    def init(self, x0, grad):
+        return Several(x=x0, z=x0, a=torch.stack([x0, x0], dim=2))
+
+    def local_update(self, state, grad):
+        g = self.slope(grad, state.x)
+        y = torch.sub(state.x, g + state.a.mean(2), alpha=self.eta)
+        return replace(state, z=y, a=torch.stack([state.a[:, :, 1], g], dim=2))
+
+
+class Grows(Own):
+    """Fields that change their precision and their size on the way."""
+
+    def local_update(self, state, grad):
+        y = self.step(state, grad)
+        a = y.float() if grad.t < 2 else torch.cat([state.a, state.a], dim=-1).double()
+        return replace(state, z=y, a=a, b=y[..., : grad.t])
+
+
+class Twice(Own):
+    """Two exchanges, the second of what came of the first; and one of a copy."""
+
+    def communicate(self, state, mix):
+        return replace(state, x=mix(mix(state.z)))
+
+
+class Lazy(Own):
+    """x <- z + (mix(z) - z)/2"""
+
+    def communicate(self, state, mix):
+        return replace(state, x=state.z.lerp(mix(state.z.clone()), 0.5))
+
+
+class Finishes(Own):
+    """The last step is nobody else's."""
+
+    def finish(self, state, grad):
+        return replace(state, x=self.step(state, grad))
+
+
+OWN = [
+    LastGradients,
+    SendsWhatItHad,
+    Drops,
+    KeepsAView,
+    OneForAll,
+    Noisy,
+    Pairs,
+    Seldom,
+    Grows,
+    Twice,
+    Lazy,
+    Finishes,
+]
+
+
+@pytest.mark.parametrize("kind", OWN)
+@pytest.mark.parametrize(("seeds", "chunk"), [(1, 2), (2, 1)])
+def test_a_state_is_what_it_is_with_all_clients_at_once(kind, seeds, chunk, monkeypatch):
+    in_chunks, run = states(kind(), monkeypatch, chunk, rounds=5, seeds=seeds)
+    at_once, plain = states(kind(), monkeypatch, None, rounds=5, seeds=seeds)
+    for found, expected in zip(in_chunks, at_once, strict=True):
+        assert found.keys() == expected.keys()
+        for field in expected.keys() - {"z"}:
+            assert found[field].dtype == expected[field].dtype
+            torch.testing.assert_close(found[field], expected[field], rtol=0, atol=1e-12)
+        assert torch.equal(found["z"], found["x"])
+    np.testing.assert_allclose(run.x, plain.x, rtol=0, atol=1e-12)
+
+
+class SendsMore(alg.FedAvg):
+    """What the sampled clients have changed, beside the models, and 0 of the others."""
+
+    def init(self, x0, grad):
+        return Several(x=x0, z=x0)
+
+    def local_update(self, state, grad):
+        z = super().local_update(state, grad).z
+        return replace(state, z=z, a=z - state.x)
+
+    def communicate(self, state, mix):
+        return replace(state, x=mix(state.z))
+
+
+@pytest.mark.parametrize("seeds", [1, 2])
+def test_who_was_not_sampled_has_nothing_in_a_new_field(seeds, monkeypatch):
+    algorithm = SendsMore(eta=0.2, K=2, participation=0.4)
+    empty = Buffers.empty
+    monkeypatch.setattr(Buffers, "empty", lambda *which: empty(*which).fill_(torch.nan))
+    (found,), _ = states(algorithm, monkeypatch, 1, rounds=1, seeds=seeds)
+    (expected,), _ = states(algorithm, monkeypatch, None, rounds=1, seeds=seeds)
+    torch.testing.assert_close(found["a"], expected["a"], rtol=0, atol=1e-12)
+    assert (expected["a"] == 0).all(-1).any()
+
+
+class Careless(Own):
+    """Reads z after it was mixed."""
+
+    def communicate(self, state, mix):
+        return replace(state, x=mix(state.z) + 0.5 * state.z)
+
+
+class MixesTwice(Own):
+    """Mixes z where it has been mixed."""
+
+    def communicate(self, state, mix):
+        return replace(state, x=mix(state.z), a=mix(state.z))
+
+
+class ServerTwice(MixesTwice):
+    needs_topology = False
+
+
+@pytest.mark.parametrize("kind", [MixesTwice, ServerTwice])
+def test_who_mixes_z_once_more_is_told(kind, monkeypatch):
+    with pytest.raises(InputError, match=r"z has been mixed .* mix\(z\.clone\(\)\)"):
+        states(kind(), monkeypatch, 2)
+
+
+def test_who_reads_z_after_it_was_mixed_finds_nothing(monkeypatch):
+    with pytest.raises(RuntimeError, match="size of tensor"):
+        states(Careless(), monkeypatch, 2)
+
+
+def test_numbers_are_drawn_for_clients():
+    grad = RoundOracle(images(), [0], 0, 0, 1).of(slice(1, 3))
+    with pytest.raises(InputError, match=r"uniform\(\(4,\)\): the first axis is that of the clients, here 2"):
+        grad.uniform((4,))
+
+
+def test_a_history_is_not_touched_by_what_comes_after(monkeypatch):
+    """Two runs of one algorithm on one task from one start: neither touches the other."""
+    task = images()
+    monkeypatch.setattr(type(task), "chunk", lambda self, seeds: 2)
+    monkeypatch.setattr("dfltheory.tasks.buffers._WORTH_IT", 1)
+    x0, algorithm = torch.randn(task.m, task.d, dtype=torch.float64), alg.DFedADMM(eta=0.1, K=2, lam=1.0)
+    first = train(algorithm, task, RING, 3, 2, x0)
+    kept, start = first.x.copy(), x0.clone()
+    second = train(algorithm, task, RING, 3, 2, x0)
+    np.testing.assert_array_equal(first.x, kept)
+    np.testing.assert_array_equal(second.x, kept)
+    assert not np.shares_memory(first.x, second.x)
+    assert not np.shares_memory(first.x, x0.numpy())
+    assert torch.equal(x0, start)
