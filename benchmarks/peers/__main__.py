@@ -1,25 +1,40 @@
-"""Measure one peer: make its environment if there is none, then ours and theirs in turns."""
+"""Measure one peer: make its environment if there is none, then ours and theirs in turns.
+
+``python -m benchmarks.peers fluke`` prints the median CPU time of a round of W1 on both sides, their
+ratio, and both losses: a peer whose loss did not fall as ours has not done the same work, and gets no ratio.
+"""
 
 from __future__ import annotations
 
 import argparse
 import os
+import shutil
 import statistics
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
+import torch
+
+from benchmarks.bench_training import ByHand, rounds_of
+from benchmarks.peers import work
+from dfltheory import algorithms, graphs
+from dfltheory.tasks.supervised import Supervised
+from dfltheory.training import train
+
 HERE = Path(__file__).parent
+TORCH = ["torch==2.13.0", "torchvision==0.28.0"]  # pinned: a bare name may bring gigabytes for graphics cards
 REQUIREMENTS = {
     # FedJAX 0.0.17 calls what later versions of JAX have removed
     "fedjax": ["fedjax==0.0.17", "jax==0.4.25", "jaxlib==0.4.25", "dm-haiku<0.0.13", "numpy<2", "scipy<1.13"],
+    "pfl-research": ["pfl[pytorch]==0.6.0", TORCH[0]],
+    "fluke": ["fluke-fl==0.8.1", *TORCH],
+    "FedLab": ["fedlab==1.3.0", *TORCH],
+    "gossipy": ["gossipy-dfl==0.0.1", *TORCH],
 }
 QUOTED = {
-    "pfl-research": 212,
-    "fluke": 250,
-    "FedLab": 273,
-    "gossipy": 349,
     "PFLlib": 440,
     "DA-DPFL": 878,
     "DisPFL": 917,
@@ -44,22 +59,21 @@ def environment(name: str, folder: Path, install: bool) -> Path | None:
         subprocess.run([sys.executable, "-m", "venv", str(folder / name)], check=True)
         done = subprocess.run([str(python), "-m", "pip", "install", "-q", *REQUIREMENTS[name]], check=False)
         if done.returncode:
+            shutil.rmtree(folder / name)  # half an environment would be taken for a whole one
             sys.exit(f"{name} cannot be installed here: {' '.join(REQUIREMENTS[name])}")
     return python
 
 
 def measure(name: str, python: Path, turns: int) -> None:
     """Median CPU seconds of a round, both sides in turns, and their ratio."""
-    from benchmarks.bench_training import ByHand, rounds_of, w1
-    from dfltheory import algorithms
-    from dfltheory.tasks.supervised import Supervised
-
-    X, y, module, W = w1()
-    task = Supervised(module, list(zip(X, y)), batch=20)
-    ours = rounds_of(algorithms.DFedAvg(eta=0.1, K=5), task, W)
-    by_hand = ByHand(X, y, module, task.X.new_tensor(W))
+    X, y = map(torch.from_numpy, work.data())
+    W = graphs.metropolis(graphs.ring(work.CLIENTS))
+    task = Supervised(work.module(), list(zip(X, y)), batch=work.BATCH)
+    algorithm = algorithms.DFedAvg(eta=work.ETA, K=work.STEPS)
+    ours = rounds_of(algorithm, task, W)
+    by_hand = ByHand(X, y, work.module(), task.X.new_tensor(W))
     peer = subprocess.Popen(
-        [str(python), str(HERE / f"w1_{name}.py")],
+        [str(python), str(HERE / f"w1_{name.lower().replace('-', '_')}.py")],
         env={**os.environ, **ONE_THREAD, "PYTHONPATH": ""},
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
@@ -68,26 +82,45 @@ def measure(name: str, python: Path, turns: int) -> None:
     assert peer.stdin is not None
     assert peer.stdout is not None
 
-    def theirs() -> float:
-        print(file=peer.stdin, flush=True)
+    def answer() -> list[float]:
         line = peer.stdout.readline() if peer.stdout else ""
         if not line:
             sys.exit(f"{name} ended: see its message above")
-        return float(line)
+        return [float(word) for word in line.split()]
+
+    def theirs() -> float:
+        print(file=peer.stdin, flush=True)
+        return answer()[0]
 
     def seconds(f) -> float:
         start = time.process_time()
         f()
         return time.process_time() - start
 
-    ours(), by_hand(), theirs(), theirs()  # what is compiled or read once
+    for side in (ours, by_hand, theirs, theirs):  # what is compiled or read once
+        side()
     rows = [(seconds(ours), seconds(by_hand), theirs()) for _ in range(turns)]
     peer.stdin.close()
+    compare_losses(name, answer(), train(algorithm, task, W, rounds=turns + 2, progress=False).loss[0])
     peer.wait()
     mine, hand, other = (1e3 * statistics.median(side) for side in zip(*rows))
     ratio = statistics.median(a / c for a, _, c in rows)
     print(f"W1, CPU ms a round: ours {mine:.1f}, batched products by hand {hand:.1f}, {name} {other:.1f}")
     print(f"ours / {name} = {ratio:.3f}: {1 / ratio:.2f} times faster (median of {turns} turns)")
+
+
+def compare_losses(name: str, theirs: list[float], ours: Sequence[float]) -> None:
+    """Both began at one loss on all data; stop unless theirs fell by 0.7 to 1.4 times as much as ours.
+
+    Not by exactly as much: most peers go through a client's data without replacement where ours draws with it,
+    and average over all clients where ours averages over a ring.
+    """
+    print(
+        f"loss on all data: ours {ours[0]:.4f} -> {ours[-1]:.4f}, {name} {theirs[0]:.4f} -> {theirs[1]:.4f}"
+    )
+    fall = (theirs[0] - theirs[1]) / (ours[0] - ours[-1])
+    if abs(theirs[0] - ours[0]) > 1e-3 or not 0.7 < fall < 1.4:
+        sys.exit(f"{name} has not done the same work: its loss fell {fall:.2f} times as far as ours")
 
 
 def main() -> None:
@@ -96,8 +129,6 @@ def main() -> None:
     parser.add_argument("--folder", type=Path, default=Path.home() / ".cache" / "dfltheory-peers")
     parser.add_argument("--turns", type=int, default=21)
     options = parser.parse_args()
-    import torch
-
     torch.set_num_threads(1)
     for name in [options.peer] if options.peer else sorted(REQUIREMENTS):
         python = environment(name, options.folder, install=options.peer is not None)

@@ -1,0 +1,91 @@
+"""W1 as every peer gets it: the same data, the same start and the same questions, in numpy alone.
+
+The scripts here run in a peer's own Python, which has no ``dfltheory``; ``python -m benchmarks.peers`` takes
+data and start from here too, so that both sides learn the same thing and their losses can be compared.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+CLIENTS, SAMPLES, FEATURES, HIDDEN, CLASSES = 100, 100, 784, 64, 10
+STEPS, BATCH, ETA = 5, 20, 0.1
+
+
+def data() -> tuple[np.ndarray, np.ndarray]:
+    """X (clients, samples, features) normal, y the largest of ten linear maps of x: one can learn them."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(CLIENTS, SAMPLES, FEATURES)).astype(np.float32)
+    return X, (X @ rng.normal(size=(FEATURES, CLASSES))).argmax(-1)
+
+
+def start() -> list[np.ndarray]:
+    """Weight (out, in) and bias of both layers, uniform within 1/sqrt(in), as linear layers mostly begin."""
+    rng = np.random.default_rng(1)
+    layers = [(HIDDEN, FEATURES), (CLASSES, HIDDEN)]
+    return [
+        rng.uniform(-1, 1, shape).astype(np.float32) / np.float32(np.sqrt(fan))
+        for out, fan in layers
+        for shape in ((out, fan), (out,))
+    ]
+
+
+def module():
+    """The MLP with its common start, for the peers that train torch modules."""
+    import torch
+    from torch import nn
+
+    layers = nn.Sequential(nn.Linear(FEATURES, HIDDEN), nn.ReLU(), nn.Linear(HIDDEN, CLASSES))
+    with torch.no_grad():
+        for parameter, values in zip(layers.parameters(), start()):
+            parameter.copy_(torch.from_numpy(values))
+    return layers
+
+
+def load_torchvision() -> None:
+    """Import torchvision where only its Python part can be loaded.
+
+    The wheel from PyPI is built for CUDA. Beside a CPU build of torch its compiled operators do not load, and
+    its import stops at the names of two of them. These are declared here, without an implementation: some
+    peers import torchvision for data sets and models that W1 has no use for, and no operator of it is called.
+    """
+    import torch
+
+    try:
+        import torchvision  # pyright: ignore[reportMissingImports]
+    except RuntimeError:
+        for name in ("nms", "qnms"):
+            torch.library.define(
+                f"torchvision::{name}", "(Tensor dets, Tensor scores, float threshold) -> Tensor"
+            )
+        import torchvision  # noqa: F401  # pyright: ignore[reportMissingImports]
+
+
+def loss(parameters: list[np.ndarray], X: np.ndarray, y: np.ndarray) -> float:
+    """Mean cross-entropy over the data of all clients."""
+    W1, b1, W2, b2 = parameters
+    scores = np.maximum(X.reshape(-1, FEATURES) @ W1.T + b1, 0) @ W2.T + b2
+    scores = scores - scores.max(1, keepdims=True)
+    right = np.take_along_axis(scores, y.reshape(-1, 1), 1)[:, 0]
+    return float((np.log(np.exp(scores).sum(1)) - right).mean())
+
+
+def turns(parameters: Callable[[], list[np.ndarray]]) -> Iterator[None]:
+    """One turn for every line on stdin: what runs until the next is a round, answered by its CPU seconds.
+
+    The last answer is the loss at the start and at ``parameters()``, the mean of the clients' models. What
+    the peer itself prints is no answer and goes nowhere.
+    """
+    answers = os.fdopen(os.dup(1), "w")
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    X, y = data()
+    for _ in sys.stdin:
+        began = time.process_time()
+        yield
+        print(time.process_time() - began, file=answers, flush=True)
+    print(loss(start(), X, y), loss(parameters(), X, y), file=answers, flush=True)
