@@ -17,7 +17,7 @@ from dfltheory.algorithms.base import Algorithm
 from dfltheory.errors import InputError
 from dfltheory.tasks.task import Task
 from dfltheory.training import storage
-from dfltheory.training.metrics import Recorder
+from dfltheory.training.metrics import Recorder, numbers, square
 from dfltheory.training.setup import whole_number
 
 _KIND = "dfltheory.Checkpoint"
@@ -63,6 +63,14 @@ class Checkpoint:
                     f"{self.path} is the checkpoint of another run: its {name} is {stored.get(name)!r}, not"
                     f" {value!r}; give another path, or delete it"
                 )
+        loss, gradient = recorder.task.global_loss_and_gradient(recorder.algorithm.mean(state))
+        for name, value in {"loss": loss, "grad_norm_sq": square(gradient)}.items():
+            now, then = numbers(value), tensors[f"measure/{name}"].numpy()[0]
+            if not np.allclose(now, then, rtol=1e-3, atol=1e-6, equal_nan=True):
+                raise InputError(
+                    f"{self.path} is the checkpoint of a run on other data: its {name} at the start is"
+                    f" {then[0]:.6g}, not {now[0]:.6g}; give another path, or delete it"
+                )
         parts = {k.removeprefix("state/"): v for k, v in tensors.items() if k.startswith("state/")}
         state = replace(state, **{k: v.to(state.x.device) for k, v in parts.items()})
         measures = {k.removeprefix("measure/"): v for k, v in tensors.items() if k.startswith("measure/")}
@@ -80,7 +88,7 @@ def identity(
     seeds: Sequence[int],
     seed: int,
 ) -> dict[str, Any]:
-    """What must agree for a run to go on: hyperparameters, sizes, seeds, start and the first matrix."""
+    """What must agree for a run to go on: hyperparameters, sizes, seeds, start and the network."""
     return {
         "algorithm": [algorithm.name, asdict(algorithm)],
         "task": [task.name, task.m, task.d, str(task.dtype)],
@@ -88,7 +96,7 @@ def identity(
         "seeds": list(seeds),
         "seed": seed,
         "start": _checksum(x0),
-        "network": _first_matrix(sequence),
+        "network": _network(sequence),
     }
 
 
@@ -96,16 +104,23 @@ def _checksum(x: Tensor) -> int:
     return _crc(x.detach().cpu().contiguous().view(torch.uint8).numpy())
 
 
-def _first_matrix(sequence: Any) -> int | None:
+def _network(sequence: Any) -> int | None:
+    """All matrices of a period, or the first where there is none."""
     if sequence is None:
         return None
     known = (np.zeros(sequence.m),) if getattr(sequence, "needs_losses", False) else ()
-    W = sequence.matrix(0, np.random.default_rng(0), *known)
-    return _crc(np.asarray(W.data if hasattr(W, "indptr") else W, dtype=np.float64))
+    total = 0
+    for t in range(getattr(sequence, "period", None) or 1):
+        W = sequence.matrix(t, np.random.default_rng(0), *known)
+        places = (W.indptr.astype(np.int64), W.indices.astype(np.int64)) if hasattr(W, "indptr") else ()
+        weights = np.asarray(W.data if places else W, dtype=np.float64)
+        for values in (*places, weights):
+            total = _crc(values, total)
+    return total
 
 
-def _crc(values: np.ndarray) -> int:
-    return zlib.crc32(memoryview(np.ascontiguousarray(values)).cast("B"))  # type: ignore[arg-type]
+def _crc(values: np.ndarray, start: int = 0) -> int:
+    return zlib.crc32(memoryview(np.ascontiguousarray(values)).cast("B"), start)  # type: ignore[arg-type]
 
 
 __all__ = ["Checkpoint", "identity"]

@@ -101,7 +101,7 @@ def train(
     if isinstance(checkpoint, (str, os.PathLike)):
         checkpoint = Checkpoint(checkpoint)
     if checkpoint is not None:
-        name = run.identity() | {"evaluate_every": evaluate_every}
+        name = run.identity() | {"evaluate_every": evaluate_every, "metrics": list(recorder.metrics)}
         begin, state = checkpoint.resume(state, recorder, name) or (0, state)
     if begin == 0:
         recorder.measure(0, state)

@@ -51,7 +51,7 @@ class Recorder:
     @torch.no_grad()
     def measure(self, t: int, state: Any) -> dict[str, np.ndarray]:
         """Measure the state after t rounds."""
-        measured = {name: _numbers(value) for name, value in self._measures(state).items()}
+        measured = {name: numbers(value) for name, value in self._measures(state).items()}
         self.rounds.append(t)
         for name, value in measured.items():
             self.values.setdefault(name, []).append(value)
@@ -76,8 +76,8 @@ class Recorder:
             measured |= self._blocks(models, mean)
         for name, metric in self.metrics.items():
             measured[name] = metric(task, models, mean)
-            if _numbers(measured[name]).shape != mean.shape[:1]:
-                shape = _numbers(measured[name]).shape
+            if numbers(measured[name]).shape != mean.shape[:1]:
+                shape = numbers(measured[name]).shape
                 raise InputError(
                     f"metric {name} gives shape {shape}: give one number for each seed, {(len(mean),)}"
                 )
@@ -121,7 +121,7 @@ class Recorder:
         """After round t + 1: what the measures of round t still need, ||grad_u F(ubar^t, V^{t+1})||^2."""
         if self.waits_for(t):
             c = self.task.constants
-            body = _numbers(self._body_slope(self.algorithm.models(state)))
+            body = numbers(self._body_slope(self.algorithm.models(state)))
             head = self.values["grad_v_sq"][-1]
             self.values.setdefault("grad_u_sq_next", []).append(body)
             self.values.setdefault("two_block_next", []).append(body / c.L_u + head / c.L_v)
@@ -170,10 +170,11 @@ def exploded(measured: dict[str, np.ndarray], first: dict[str, np.ndarray], fact
     return False
 
 
-def _numbers(value: Any) -> np.ndarray:
+def numbers(value: Any) -> np.ndarray:
+    """In float64, on the processor, as an array of at least one axis."""
     if isinstance(value, Tensor):
         value = value.detach().to(device="cpu", dtype=torch.float64).numpy()
     return np.atleast_1d(np.array(value, dtype=np.float64))
 
 
-__all__ = ["Metric", "Recorder", "exploded", "lengthened", "spread", "square"]
+__all__ = ["Metric", "Recorder", "exploded", "lengthened", "numbers", "spread", "square"]

@@ -11,6 +11,7 @@ import time
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 import torch
 
 import dfltheory.algorithms as alg
@@ -87,6 +88,10 @@ def test_it_really_goes_on_and_does_not_start_again(tmp_path):
     assert seen == []
 
 
+def own(task, models, mean):
+    return models.mean((1, 2))
+
+
 @pytest.mark.parametrize(
     ("change", "words"),
     [
@@ -99,13 +104,17 @@ def test_it_really_goes_on_and_does_not_start_again(tmp_path):
         ({"evaluate_every": 2}, "its evaluate_every is 1, not 2"),
         ({"task": Rows(d=6, dtype=torch.float32)}, r"its task is \['rows', 5, 6, 'torch.float64'\], not"),
         ({"task": Rows(d=6, m=4), "topology": ring_matrix(4)}, "its task is"),
+        ({"task": Rows(d=6, seed=1)}, "of a run on other data: its grad_norm_sq at the start is"),
+        ({"metrics": [own]}, r"its metrics is \[\], not \['own'\]"),
+        ({"topology": [ring_matrix(5), np.eye(5)]}, "its network is"),
+        ({"topology": sp.csr_array(ring_matrix(5)[[0, 2, 1, 3, 4]][:, [0, 2, 1, 3, 4]])}, "its network is"),
     ],
 )
 def test_another_runs_checkpoint_is_refused(change, words, tmp_path):
     common = {
         "task": Rows(d=6),
         "algorithm": alg.DFedAvg(eta=0.2, K=2),
-        "topology": ring_matrix(5),
+        "topology": sp.csr_array(ring_matrix(5)),
         "rounds": ROUNDS,
         "seeds": 2,
     }
