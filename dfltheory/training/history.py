@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from dfltheory.tasks.task import Task
 
 
-@dataclass
+@dataclass(repr=False)
 class History:
     """The record of one run with S seeds over T = ``rounds`` rounds.
 
@@ -95,6 +95,26 @@ class History:
     def random_network(self) -> bool:
         """Does W_t depend on chance?  True where nothing is known of the network."""
         return bool(getattr(self.topology, "random", True))
+
+    def __repr__(self) -> str:
+        """One line: what ran, how far, and what it moved, as means over seeds."""
+        seeds = f"{self.seeds} seeds" if self.seeds > 1 else "1 seed"
+        what = f"{self.algorithm.name} on {self.task}, m = {self.m}, {seeds}, {self.rounds} rounds"
+        moved = [
+            f"{name} {values[:, 0].mean():.3g} -> {values[:, self._last].mean():.3g}"
+            for name, values in self.measures().items()
+            if name in ("loss", "grad_norm_sq", "consensus", "accuracy", "client_accuracy")
+        ]
+        ended = f"; diverged by round {self.diverged_at}" if self.diverged_at is not None else ""
+        ended += f"; stopped at round {self.stopped_at}" if self.stopped_at is not None else ""
+        return f"<{type(self).__name__}: {what}: {', '.join(moved)}{ended}>"
+
+    @property
+    def _last(self) -> int:
+        """The last column that was measured before the run ended."""
+        end = self.rounds if self.stopped_at is None else self.stopped_at
+        end = end if self.diverged_at is None else self.diverged_at
+        return int(np.flatnonzero(self.rounds_measured <= end)[-1])
 
     def __eq__(self, other: object) -> bool:
         """The same record, NaN for NaN; the topology object, which no file holds, does not count."""

@@ -217,7 +217,7 @@ def _tell_divergence(history: History, on_divergence: str) -> None:
     )
     if on_divergence == "raise":
         raise DivergenceError(line, history)
-    log.info(line)
+    log.warning(line)
 
 
 def _history(run: Run, task: Task, every: int, recorder: Recorder, models: Tensor) -> History:

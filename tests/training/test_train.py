@@ -108,15 +108,30 @@ def test_callbacks_see_every_round_and_may_stop():
     run = train(DFEDSAM, problem(), ring_matrix(6), rounds=9, callbacks=[stop_at_three])
     assert seen == [1, 2, 3]
     assert run.stopped_at == 3
+    assert repr(run).endswith(f"-> {run.loss[0, 3]:.3g}; stopped at round 3>")
     assert np.isfinite(run.loss[0, :4]).all()
     assert np.isnan(run.loss[0, 4:]).all()
     assert run.diverged_at is None
 
 
-def test_divergence_is_said_and_the_history_kept():
+def test_a_history_is_told_in_one_line():
+    run = train(alg.DFedAvg(eta=0.1, K=1), problem(), ring_matrix(6), rounds=4, seeds=2, evaluate_every=3)
+    ends = {n: f"{n} {v[:, 0].mean():.3g} -> {v[:, -1].mean():.3g}" for n, v in run.measures().items()}
+    told = ", ".join(ends[name] for name in ("grad_norm_sq", "consensus", "loss"))
+    assert repr(run) == f"<History: dfedavg on quadratic, m = 6, 2 seeds, 4 rounds: {told}>"
+
+
+def test_divergence_is_said_and_the_history_kept(caplog):
     wild = alg.DFedAvg(eta=100.0, K=3)
     run = train(wild, problem(), ring_matrix(6), rounds=60)
     assert run.diverged_at is not None
+    (said,) = caplog.records
+    assert said.levelname == "WARNING"  # which Python shows unless told otherwise
+    assert f"dfedavg on quadratic diverged by round {run.diverged_at} of 60" in said.getMessage()
+    assert repr(run).endswith(
+        f"loss {run.loss[0, 0]:.3g} -> {run.loss[0, run.diverged_at]:.3g}"
+        f"; diverged by round {run.diverged_at}>"
+    )
     assert np.isfinite(run.loss[0, : run.diverged_at]).all()
     assert np.isnan(run.loss[0, run.diverged_at + 1 :]).all()
     with pytest.raises(DivergenceError, match=r"dfedavg on quadratic diverged by round \d+ of 60") as caught:

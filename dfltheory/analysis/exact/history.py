@@ -22,7 +22,7 @@ _LARGE = 600
 """Entries of the state (p m d) beyond which ``auto`` takes the low-rank form if Hessians do not commute."""
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class ExactHistory(History):
     """A :class:`~dfltheory.training.history.History` of expectations: one row, and nothing random in it.
 
