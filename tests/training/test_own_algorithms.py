@@ -128,6 +128,14 @@ class Seldom(Own):
         return replace(state, x=x, a=torch.cat([state.a, x], dim=-1)[..., : x.shape[-1]], b=state.a)
 
 
+class KeepsTheCopy(Own):
+    """What local steps began with and overwrote is kept, and something else is sent."""
+
+    def local_update(self, state, grad):
+        y = self.step(state, grad)
+        return replace(state, z=2 * y - state.x, a=y)
+
+
 class Pairs(Own):
     """The last two gradients in one tensor (S, m, 2, d)."""
 
@@ -178,6 +186,7 @@ OWN = [
     OneForAll,
     Noisy,
     Pairs,
+    KeepsTheCopy,
     Seldom,
     Grows,
     Twice,
