@@ -112,8 +112,8 @@ def measure(name: str, python: Path, turns: int) -> None:
 def compare_losses(name: str, theirs: list[float], ours: Sequence[float]) -> None:
     """Both began at one loss on all data; stop unless theirs fell by 0.7 to 1.4 times as much as ours.
 
-    Not by exactly as much: most peers go through a client's data without replacement where ours draws with it,
-    and average over all clients where ours averages over a ring.
+    Not by exactly as much: most peers go through a client's data without replacement where ours draws with
+    it, and average over all clients where ours averages over a ring.
     """
     print(
         f"loss on all data: ours {ours[0]:.4f} -> {ours[-1]:.4f}, {name} {theirs[0]:.4f} -> {theirs[1]:.4f}"
