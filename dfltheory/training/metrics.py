@@ -16,7 +16,10 @@ from dfltheory.tasks.task import Task
 
 
 class Metric(Protocol):
-    """A user's measure: task, the clients' models (S, m, d), their mean (S, d) -> one number a seed (S,)."""
+    """A user's measure: task, the clients' models (S, m, d), their mean (S, d) -> one number a seed (S,).
+
+    Clone what you keep of the models: the next round may write over them.
+    """
 
     __name__: str
 
