@@ -230,9 +230,12 @@ def test_a_fifth_of_the_rate_is_refuted_and_replays(key, tmp_path):
     found = falsify(rate(key, divided_by=5), seconds=2, enough=1.05)
     assert found.violated, str(found)
     assert not found.certificate.obstacles
-    # the core runs every round that is simulated; beyond, clients that stand still stay where they are
-    assert found.certificate.core["rounds"] == (found.instance.T if found.instance.T <= 4096 else 300)
-    assert found.certificate.core_at_horizon == pytest.approx(found.ratio, rel=1e-7)
+    core = found.certificate.core
+    if found.instance.T <= SIMULATED:
+        assert core["rounds"] == found.instance.T
+        assert found.certificate.core_at_horizon == pytest.approx(found.ratio, rel=1e-7)
+    else:  # rounds that the core did not run count nothing, unless it stands still
+        assert 1 < core["ratio"] <= found.ratio * (1 + 1e-7)
     again = replay(found.save(tmp_path / "hit.json"))
     assert not again.violated  # of the whole rate
     assert again.ratio == pytest.approx(found.ratio / 5, rel=1e-9)
