@@ -57,17 +57,17 @@ def product(
     dense_pays = times * stored >= _SPARSE_BELOW * m * m or m * m * d <= _SMALL
     if dense_pays and (m <= _DENSE_UP_TO or stored >= _SPARSE_BELOW * m * m):
         whole = np.asarray(W.toarray() if hasattr(W, "toarray") else W, dtype=np.float64)
-        power = torch.from_numpy(
-            np.ascontiguousarray(np.linalg.matrix_power(whole, times)[rows or slice(None)])
-        )
+        power = np.linalg.matrix_power(whole, times) if times > 1 else whole  # some rows alone are no square
+        power = torch.from_numpy(np.ascontiguousarray(power[rows or slice(None)]))
         return _Dense(power.to(dtype=dtype, device=device), memory)
     csr = sp.csr_array(W)
     if rows is not None:
         last = product(csr[rows], dtype, device, 1, d, memory=memory)
         before = [product(csr, dtype, device, times - 1, d, memory=memory)] if times > 1 else []
         return _in_order([*before, last])  # never over z: there are fewer new models than old ones
-    if torch.device(device).type == "cpu" and dtype in (torch.float32, torch.float64):
-        return _Sparse(csr.astype(np.float32 if dtype == torch.float32 else np.float64), times, memory)
+    if torch.device(device).type == "cpu":
+        sparse = _Sparse(csr.astype(np.float64 if dtype == torch.float64 else np.float32), times, memory)
+        return sparse if dtype in (torch.float32, torch.float64) else _Widened(sparse, csr.shape[0])
     return _SparseTensor(_csr_tensor(csr, dtype, device), times)
 
 
@@ -130,6 +130,22 @@ class _Sparse:
         return values
 
 
+class _Widened:
+    """Precisions that neither scipy nor torch's CSR product on a CPU knows: in float32, some coordinates at
+    a time."""
+
+    def __init__(self, sparse: _Sparse, m: int):
+        self._sparse, self._m = sparse, m
+
+    def __call__(self, z: Tensor, over: bool = False) -> Tensor:
+        S, n, d = z.shape
+        into = z if over else z.new_empty(S, self._m, d)
+        width = _width(n, torch.float32.itemsize)
+        for before, after in zip(z.split(width, dim=2), into.split(width, dim=2)):
+            after.copy_(self._sparse(before.float().contiguous()))
+        return into
+
+
 def _width(m: int, itemsize: int) -> int:
     """How many coordinates of m models are mixed at once."""
     return max(512, _BLOCK // (m * itemsize))
@@ -137,7 +153,7 @@ def _width(m: int, itemsize: int) -> int:
 
 @dataclass(frozen=True, eq=False)
 class _SparseTensor:
-    """On a GPU, and for precisions that scipy does not know."""
+    """On a GPU."""
 
     W: Tensor
     times: int

@@ -58,13 +58,15 @@ def test_as_many_coordinates_at_once_as_a_cache_holds():
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
-@pytest.mark.parametrize("m", [6, 60])
+@pytest.mark.parametrize("m", [6, 600])  # dense, and sparse
 def test_other_precisions(dtype, m):
     W = ring_matrix(m)
     z = torch.randn(2, m, 5, dtype=torch.float64)
-    mixed = product(W, dtype, z.device)(z.to(dtype))
+    few = product(W, dtype, z.device, 2, d=5, rows=slice(1, 4))(z.to(dtype))
+    torch.testing.assert_close(few.double(), plainly(W, z, 2)[:, 1:4], rtol=0, atol=0.05)
+    mixed = product(W, dtype, z.device, d=5)(z.to(dtype))
     over = z.to(dtype)
-    assert product(W, dtype, z.device)(over, over=True) is over
+    assert product(W, dtype, z.device, d=5)(over, over=True) is over
     for found in (mixed, over):
         assert found.dtype == dtype
         torch.testing.assert_close(
@@ -91,7 +93,7 @@ def test_the_cheaper_way_is_taken(m, times, d, way):
         assert type(product(given_as, torch.float64, "cpu", times, d=d)).__name__ == way
         assert type(product(given_as, torch.float32, "cpu", times, d=d)).__name__ == way
     half = product(W, torch.bfloat16, "cpu", times, d=d)
-    assert type(half).__name__ == ("_SparseTensor" if way == "_Sparse" else way)
+    assert type(half).__name__ == ("_Widened" if way == "_Sparse" else way)
 
 
 def test_a_power_of_a_sparse_matrix_is_held_as_a_dense_one_up_to_a_size(monkeypatch):
@@ -234,3 +236,14 @@ def test_a_server_gives_everybody_the_mean_of_those_who_take_part(m, seed):
         mean = z[s][active[s, :, 0]].mean(0)
         torch.testing.assert_close(mixed[s], mean.expand(m, 3))
     torch.testing.assert_close(ServerNetwork().at(None)(z), z.mean(1, keepdim=True).expand_as(z))
+
+
+@pytest.mark.parametrize("times", [1, 3])
+def test_the_product_of_gpus_is_the_same(times):
+    W = ring_matrix(7)
+    z = torch.randn(2, 7, 5, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    step = mixing._SparseTensor(mixing._csr_tensor(sp.csr_array(W), torch.float64, "cpu"), times)
+    torch.testing.assert_close(step(z), plainly(W, z, times), rtol=0, atol=1e-14)
+    room = z.clone()
+    assert step(room, over=True) is room
+    torch.testing.assert_close(room, plainly(W, z, times), rtol=0, atol=1e-14)
