@@ -54,15 +54,13 @@ def load_torchvision() -> None:
     its import stops at the names of two of them. These are declared here, without an implementation: some
     peers import torchvision for data sets and models that W1 has no use for, and no operator of it is called.
     """
-    import torch
+    from torch import library
 
     try:
         import torchvision  # pyright: ignore[reportMissingImports]
     except RuntimeError:
         for name in ("nms", "qnms"):
-            torch.library.define(
-                f"torchvision::{name}", "(Tensor dets, Tensor scores, float threshold) -> Tensor"
-            )
+            library.define(f"torchvision::{name}", "(Tensor dets, Tensor scores, float threshold) -> Tensor")
         import torchvision  # noqa: F401  # pyright: ignore[reportMissingImports]
 
 

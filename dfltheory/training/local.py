@@ -66,8 +66,8 @@ class LocalWork:
         sampled: list[slice] | None,
     ) -> Any:
         """``update`` on pieces of the clients, whose main result is the field of that name."""
-        alone, held = _alone(state), {_memory(tensor) for tensor in _tensors(state).values()}
-        held.discard(_memory(state.x))  # where only the result is written, after all else
+        alone, held = _alone(state), {_storage(tensor) for tensor in _tensors(state).values()}
+        held.discard(_storage(state.x))  # where only the result is written, after all else
         into, pieces = self._place(state, sampled, "x" in alone)
         changed, after = {result: into}, state
         for rows in pieces:
@@ -76,7 +76,7 @@ class LocalWork:
                 some.room = into[:, rows]
             after = update(part, some)
             new = {
-                name: tensor.clone() if _memory(tensor) in held else tensor  # an old field under a new name
+                name: tensor.clone() if _storage(tensor) in held else tensor  # an old field under a new name
                 for name, tensor in ((name, getattr(after, name)) for name in stacked(after))
                 if name == result or tensor is not getattr(part, name)
             }
@@ -142,14 +142,14 @@ def _alone(state: Any) -> set[str]:
     may be x."""
     names_at: dict[int, set[str]] = {}
     for name, tensor in _tensors(state).items():
-        names = names_at.setdefault(_memory(tensor), set())
+        names = names_at.setdefault(_storage(tensor), set())
         names.add("x" if name == "z" else name)
         if 0 in tensor.stride():  # expanded: many entries in one place
             names.add("")
     return {name for names in names_at.values() if len(names) == 1 for name in names}
 
 
-def _memory(tensor: Tensor) -> int:
+def _storage(tensor: Tensor) -> int:
     return tensor.untyped_storage().data_ptr()
 
 
