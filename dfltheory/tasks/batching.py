@@ -61,7 +61,11 @@ class Strategy(abc.ABC):
 
 
 class Loop(Strategy):
-    """One copy after the other; the module's parameters become views of x, nothing is copied in."""
+    """One copy after the other; the module's parameters become views of x, nothing is copied in.
+
+    On a CPU images are handed to convolutions with their colours last in memory, which makes layers like
+    max pooling up to ten times faster, and changes no number but by rounding.
+    """
 
     name = "loop"
 
@@ -69,6 +73,8 @@ class Loop(Strategy):
         super().__init__(copy.deepcopy(module), loss, layout)
         self._parameters = [p.requires_grad_() for p in self.module.parameters()]
         self._last: tuple[Tensor, ...] = ()
+        self._kernels = sum(p.weight.numel() for p in self.module.modules() if isinstance(p, nn.Conv2d))
+        self._any_layout: bool | None = None
 
     def bind(self, x: Tensor) -> nn.Module:
         """The module with its parameters lying in x (d,)."""
@@ -92,7 +98,7 @@ class Loop(Strategy):
         with torch.enable_grad():
             for n in range(x.shape[0]):
                 self._last = ()
-                out = self.bind(x[n])(X[n])
+                out = self.bind(x[n])(self._laid_out(X[n], slope=True))
                 loss = self.criterion(out if offset is None else out + offset[n], y[n])
                 parts = torch.autograd.grad(loss, self._parameters, allow_unused=True, materialize_grads=True)
                 torch.cat([part.reshape(-1) for part in parts], out=g[n])
@@ -102,7 +108,45 @@ class Loop(Strategy):
 
     def outputs(self, x: Tensor, X: Tensor) -> Tensor:
         with torch.no_grad():
-            return torch.stack([self.bind(x[n])(X[n]) for n in range(x.shape[0])])
+            return torch.stack([self.bind(x[n])(self._laid_out(X[n])) for n in range(x.shape[0])])
+
+    def _laid_out(self, X: Tensor, slope: bool = False) -> Tensor:
+        """One copy's inputs, images with their colours last where that is faster."""
+        if not self._kernels or X.ndim != 4 or X.device.type != "cpu" or not X.is_floating_point():
+            return X
+        if slope and X.dtype == torch.float32 and self._kernels > _KERNELS_WORTH * X.numel():
+            return X
+        if self._any_layout is None:
+            self._any_layout = self._takes(colours_last(X[:1]))
+        return colours_last(X) if self._any_layout else X
+
+    def _takes(self, X: Tensor) -> bool:
+        """Can the module be asked for a gradient at these inputs? ``x.view`` minds how x lies in memory."""
+        try:
+            with torch.enable_grad():
+                out = self.module(X)
+                torch.autograd.grad(out.sum(), self._parameters, allow_unused=True)
+        except RuntimeError:
+            return False
+        return True
+
+
+_KERNELS_WORTH = 100
+"""Weights of convolutions for each number of a minibatch beyond which colours stay first for gradients: every
+weight is rearranged then, which took VGG-11 with 20 images 1.1 times as long (with 100 images 0.9 times)."""
+
+
+def colours_last(images: Tensor) -> Tensor:
+    """A copy of images (B, C, H, W) that lies in memory as (B, H, W, C).
+
+    ``contiguous(memory_format=torch.channels_last)`` would leave images of one colour as they are, and torch
+    would take them for colours first.
+    """
+    B, C, H, W = images.shape
+    there = torch.empty_strided(
+        (B, C, H, W), (C * H * W, 1, C * W, C), dtype=images.dtype, device=images.device
+    )
+    return there.copy_(images)
 
 
 class Vmap(Strategy):
@@ -265,6 +309,7 @@ __all__ = [
     "Strategy",
     "Vmap",
     "choose",
+    "colours_last",
     "dense_layers",
     "mean_squared",
 ]
