@@ -65,7 +65,7 @@ class Gaussian(Noise):
             return None
         xi = like.new_empty(len(generators), m, d)
         for out, generator in zip(xi, generators, strict=True):
-            torch.randn(m, d, generator=generator, dtype=like.dtype, device=like.device, out=out)
+            torch.randn(m, d, generator=generator, out=out)
         return xi.mul_((self.sigmas.to(like) / d**0.5).unsqueeze(-1))
 
 

@@ -249,7 +249,7 @@ def quadratic(
     """
     if zeta is None and spread is None:
         zeta = 1.0 if m > 1 else 0.0
-    _check_prescription(m, d, L, mu, zeta, spread, beta, hessians)
+    _check_prescription(m, d, L, mu, zeta, spread, beta, distance, hessians)
     g = torch.Generator().manual_seed(seed)
     A = _random_hessians(m, d, L, mu, hessians, g)
     pull = _centred(m, d, beta / zeta if beta is not None and zeta else None, g)
@@ -287,6 +287,7 @@ def _check_prescription(
     zeta: float | None,
     spread: float | None,
     beta: float | None,
+    distance: float,
     kind: Hessians,
 ) -> None:
     if m < 1 or d < 1:
@@ -301,7 +302,7 @@ def _check_prescription(
         raise UnknownNameError("kind of hessians", kind, set(get_args(Hessians)))
     if zeta is not None and spread is not None:
         raise InputError("zeta and spread each fix how far the clients differ: give one of them")
-    for name, value in (("zeta", zeta), ("spread", spread), ("beta", beta)):
+    for name, value in (("zeta", zeta), ("spread", spread), ("beta", beta), ("distance", distance)):
         if value is not None and not 0 <= value < math.inf:
             raise InputError(f"{name} = {value} must be a number >= 0")
     if m == 1 and (zeta or spread):

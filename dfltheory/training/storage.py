@@ -33,7 +33,7 @@ def write(
             continue
         seen[key] = name
         stored[name] = tensor.contiguous()
-    text = json.dumps({**document, "aliases": aliases})
+    text = json.dumps({**document, "aliases": aliases}, default=np.generic.item)  # numpy's numbers too
     with replacing(path) as temporary:
         save_file(stored, temporary, metadata={"json": text})
     return Path(path)

@@ -110,15 +110,85 @@ def test_common_hessians_have_the_same_heterogeneity_everywhere(kind):
     np.testing.assert_allclose(top, task.constants.beta, rtol=1e-9)
 
 
-@pytest.mark.parametrize(("m", "d"), [(2, 1), (3, 2), (5, 4), (16, 10)])
+@pytest.mark.parametrize(("m", "d"), [(2, 1), (4, 1), (5, 1), (3, 2), (5, 4), (16, 10)])
 @pytest.mark.parametrize("where", [0.0, 0.3, 1.0])
 def test_beta_can_be_prescribed_between_its_limits(m, d, where):
     zeta = 0.8
     beta = zeta * (1 + where * (math.sqrt(m - 1) - 1))
     mu = 1.0 if d == 1 else 0.1
+    if (m, d, where) == (5, 1, 0.0):  # on a line, 5 pulls of one size cannot sum to zero: 3 against 2
+        least = zeta * 1.2 / math.sqrt(0.96)
+        with pytest.raises(InputError, match=rf"beta / zeta = 1 cannot .*; the least is {least / zeta:.6g}$"):
+            quadratic(m, d, 1.0, mu, zeta, beta=beta, seed=4)
+        return
     task = quadratic(m, d, 1.0, mu, zeta, beta=beta, seed=4)
     assert task.constants.beta == pytest.approx(beta, rel=1e-9)
     assert task.constants.sigma_g == pytest.approx(zeta, rel=1e-9)
+    pulls = task.client_gradient(task.x_star.expand(m, d))
+    assert float(pulls.sum(0).norm()) < 1e-12, "the minimizer is one"
+    assert float(task.x_star.norm()) == pytest.approx(1.0, rel=1e-9)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("options", [{}, {"mu": 0.0}, {"beta": 1.3}, {"spread": 1.0}], ids=str)
+def test_a_seed_is_all_that_a_random_problem_depends_on(kind, options):
+    def build(seed):
+        task = quadratic(
+            4, 3, seed=seed, hessians=kind, **({"zeta": 1.0} if "beta" in options else {}), **options
+        )
+        return torch.cat([task.A.reshape(-1), task.b.reshape(-1)])
+
+    torch.manual_seed(1)
+    before = torch.get_rng_state()
+    one, two, other = (build(seed) for seed in (5, 5, 6))
+    assert torch.equal(torch.get_rng_state(), before)
+    assert torch.equal(one, two)
+    assert not torch.equal(one, other)
+
+
+@pytest.mark.parametrize("d", [2, 5])
+@pytest.mark.parametrize("kind", KINDS)
+def test_hessians_agree_where_they_are_to_and_nowhere_else(kind, d):
+    """Each client has a spectrum of its own from mu to L, in common eigenvectors or not."""
+    task = quadratic(3, d, L=2.0, mu=0.5, seed=3, hessians=kind)
+    A = dense(task)
+    spectra = np.linalg.eigvalsh(A)
+    assert task.is_diagonal == (kind == "diagonal")
+    np.testing.assert_allclose(spectra[:, 0], 0.5, rtol=1e-12)
+    if kind in ("common", "diagonal"):
+        assert task.common_hessian
+        np.testing.assert_allclose(spectra, np.tile(np.linspace(0.5, 2.0, d), (3, 1)), rtol=1e-12)
+        return
+    assert not task.common_hessian
+    assert spectra.max() == pytest.approx(2.0, rel=1e-12)
+    assert np.all(np.diff(np.sort(spectra[:, -1])) > 1e-3)
+    swapped = np.abs(A[0] @ A[1] - A[1] @ A[0]).max() < 1e-12
+    assert swapped == (kind == "commuting" or d == 2)  # in two dimensions one eigenvector gives the other
+
+
+def test_one_client_is_the_whole_problem():
+    task = quadratic(1, 3, seed=5)
+    assert (task.constants.sigma_g, task.constants.beta) == (0.0, 0.0)
+    assert task.zeta == pytest.approx(0.0, abs=1e-14)
+    torch.testing.assert_close(task.b[0], task.x_star, rtol=1e-12, atol=0)
+
+
+@pytest.mark.parametrize("d", [2, 30])
+@pytest.mark.parametrize("curvature", [1e-6, 1.0, 1e6])
+@pytest.mark.parametrize("size", [1e-6, 1.0, 1e6])
+def test_a_slope_is_told_from_rounding_by_the_sizes_of_the_problem(d, curvature, size):
+    """Along the null space of the mean Hessian f falls with slope |pull|; 1e4 d eps |A| |b| is noise."""
+    signs = np.ones((2, d))
+    signs[1, 1] = -1.0
+    tolerance = 1e4 * d * np.finfo(float).eps
+    for part, refused in ((0.9, False), (1.1, True)):
+        b = np.zeros((2, d))
+        b[:, 1] = size, size * (1 - 2 * part * tolerance)  # so that the mean pull is part * tolerance
+        if refused:
+            with pytest.raises(InputError, match="falls with slope"):
+                Quadratic.diagonal(curvature * signs, b)
+        else:
+            assert float(Quadratic.diagonal(curvature * signs, b).x_star[1]) == 0.0
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -207,6 +277,30 @@ def test_finite_support_is_centred_and_scaled_exactly(n, d, seed):
     assert float(gap.max()) == 0.0
 
 
+SHIFTS = np.array([[[1.0, 0], [-1.0, 0]], [[0.0, 3], [0.0, -3]], [[2.0, 2], [-2.0, -2]]])
+
+
+def test_every_client_has_its_own_shifts_where_they_are_told():
+    noise = FiniteSupport(SHIFTS)
+    task = Quadratic(EYE, np.zeros((3, 2)), noise)
+    assert task.constants.sigma_l == 3.0
+    np.testing.assert_allclose(noise.covariance(3, 2), [[[1, 0], [0, 0]], [[0, 0], [0, 9]], [[4, 4], [4, 4]]])
+    xi = task.sample([torch.Generator().manual_seed(s) for s in range(40)]).numpy()
+    for i in range(3):
+        assert {tuple(row) for row in xi[:, i].tolist()} == {tuple(row) for row in SHIFTS[i].tolist()}
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("sigma", [0.6, [0.6, 0.0, 1.2]])
+def test_gaussian_noise_is_scaled_normal_numbers_of_the_tasks_type(sigma, dtype):
+    task = Quadratic(1.0, torch.zeros(3, 4), sigma, dtype=dtype)
+    xi = task.sample([torch.Generator().manual_seed(s) for s in (3, 8)])
+    sizes = torch.tensor(sigma, dtype=dtype).expand(3)[:, None] / 2  # sqrt(d) = 2
+    for own, s in zip(xi, (3, 8), strict=True):
+        normal = torch.randn(3, 4, generator=torch.Generator().manual_seed(s), dtype=dtype)
+        torch.testing.assert_close(own, sizes * normal, rtol=1e-6, atol=0)
+
+
 EYE = np.eye(2)
 
 
@@ -225,7 +319,12 @@ EYE = np.eye(2)
         (lambda: Quadratic(EYE, np.zeros((3, 2)), math.nan), "sigma"),
         (lambda: Quadratic(EYE, np.zeros((3, 2)), [0.1, 0.2]), "3"),
         (lambda: Quadratic(EYE, np.zeros((3, 2)), FiniteSupport.signs(1.0, [1.0, 0, 0])), "fit"),
+        (
+            lambda: Quadratic(EYE, np.zeros((3, 2)), FiniteSupport(SHIFTS[:2])),
+            r"shape \(2, 2, 2\) do not fit",
+        ),
         (lambda: FiniteSupport([[1.0], [1.0]]), "average"),
+        (lambda: FiniteSupport([[[1.0], [-1.0]], [[1.0], [-1.5]]]), "average to norm 0.25, not 0"),
         (lambda: FiniteSupport([1.0, -1.0]), "shape"),
         (lambda: FiniteSupport.signs(1.0, [0.0, 0.0]), "not zero"),
         (lambda: FiniteSupport.random(1.0, 1, 2), "n >= 2"),
@@ -235,6 +334,8 @@ EYE = np.eye(2)
         (lambda: quadratic(m=1, zeta=1.0), "single client"),
         (lambda: quadratic(zeta=1.0, spread=1.0), "one of them"),
         (lambda: quadratic(zeta=-1.0), "zeta"),
+        (lambda: quadratic(distance=-1.0), "distance = -1.0 must be a number >= 0"),
+        (lambda: quadratic(distance=math.inf), "distance = inf must"),
         (lambda: quadratic(zeta=1.0, beta=0.5), "beta"),
         (lambda: quadratic(m=5, zeta=1.0, beta=2.1), "beta"),
         (lambda: quadratic(zeta=0.0, beta=0.0), "zeta > 0"),

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+import zlib
 
 import numpy as np
 import pytest
@@ -17,8 +18,10 @@ import torch
 import dfltheory.algorithms as alg
 from dfltheory.constants import ProblemConstants
 from dfltheory.errors import DFLTheoryError
-from dfltheory.graphs import LossDriven
-from dfltheory.training import Checkpoint, History, train
+from dfltheory.graphs import LossDriven, as_sequence
+from dfltheory.tasks import quadratic
+from dfltheory.training import Checkpoint, History, storage, train
+from dfltheory.training.checkpoint import identity
 from tests.algorithms.problems import Matrices, Rows, permuted_average, ring_matrix
 from tests.algorithms.table import LETTERS
 
@@ -88,6 +91,70 @@ def test_it_really_goes_on_and_does_not_start_again(tmp_path):
     assert seen == []
 
 
+def test_a_run_is_saved_after_every_round_and_the_last_unless_told():
+    assert [t for t in range(1, 6) if Checkpoint("c").due(t, 5)] == [1, 2, 3, 4, 5]
+    assert [t for t in range(1, 6) if Checkpoint("c", 2).due(t, 5)] == [2, 4, 5]
+
+
+def test_numpys_whole_numbers_are_whole_numbers(tmp_path):
+    """Sizes often come out of an array."""
+    sizes = {"rounds": np.int64(4), "seed": np.int32(3), "evaluate_every": np.int64(2)}
+    common = (alg.DFedAvg(eta=0.2, K=2), Rows(), ring_matrix(5))
+    with pytest.raises(HaltError):
+        train(*common, **sizes, checkpoint=tmp_path / "c", callbacks=[interrupt_at(3)])
+    plain = {name: int(value) for name, value in sizes.items()}
+    whole = train(*common, **plain)
+    same(train(*common, **plain, checkpoint=tmp_path / "c"), whole)
+    same(train(*common, **sizes, checkpoint=tmp_path / "c"), whole)
+
+
+def test_a_run_that_begins_where_its_loss_is_no_number_goes_on(tmp_path):
+    class Undefined(Rows):
+        def loss(self, x, batch=None):
+            return super().loss(x, batch) * np.nan
+
+    def go(**options):
+        return train(
+            alg.DFedAvg(eta=0.2, K=2), Undefined(), ring_matrix(5), rounds=8, evaluate_every=4, **options
+        )
+
+    with pytest.raises(HaltError):
+        go(checkpoint=tmp_path / "c", callbacks=[interrupt_at(3)])
+    whole, resumed = go(), go(checkpoint=tmp_path / "c")
+    same(resumed, whole)
+    assert resumed.diverged_at == whole.diverged_at == 4
+
+
+@pytest.mark.parametrize("measure", ["loss", "grad_norm_sq"])
+@pytest.mark.parametrize(
+    ("distance", "change", "told"),
+    [
+        (1.0, lambda v: v * (1 + 9e-4), False),
+        (1.0, lambda v: v * (1 - 9e-4), False),
+        (1.0, lambda v: v * (1 + 11e-4), True),
+        (1.0, lambda v: v * (1 - 11e-4), True),
+        (0.0, lambda v: v + 9e-7, False),  # the start is the minimizer, and f* is 0
+        (0.0, lambda v: v + 11e-7, True),
+    ],
+)
+def test_a_start_that_is_the_same_up_to_rounding_is_the_same(measure, distance, change, told, tmp_path):
+    """Another machine may measure in another order, and in single precision."""
+    task, path = quadratic(m=5, d=3, mu=0.2, zeta=0.0, distance=distance, seed=4), tmp_path / "c"
+
+    def go():
+        return train(alg.DFedAvg(eta=0.1, K=1), task, ring_matrix(5), rounds=2, checkpoint=path)
+
+    whole = go()
+    tensors, document = storage.read(path, "dfltheory.Checkpoint")
+    tensors[f"measure/{measure}"][0] = change(tensors[f"measure/{measure}"][0])
+    storage.write(path, tensors, document)
+    if told:
+        with pytest.raises(DFLTheoryError, match=f"on other data: its {measure} at the start is"):
+            go()
+    else:
+        np.testing.assert_array_equal(go().x, whole.x)
+
+
 def own(task, models, mean):
     return models.mean((1, 2))
 
@@ -135,6 +202,68 @@ def test_a_run_whose_neighbours_are_chosen_by_losses_goes_on(tmp_path):
     same(go(2, checkpoint=tmp_path / "c"), go(2))
     with pytest.raises(DFLTheoryError, match="its network is"):
         go(3, checkpoint=tmp_path / "c")
+
+
+class Alternating:
+    """Two arguments, no period, nothing about losses: all that a sequence must have."""
+
+    m, random = 5, False
+
+    def __init__(self, dtype=np.float64):
+        self.dtype = dtype
+
+    def matrix(self, t, rng):
+        return (ring_matrix(5) if t % 2 == 0 else np.eye(5)).astype(self.dtype)
+
+
+class Losses(Alternating):
+    needs_losses = True
+
+    def matrix(self, t, rng, losses):
+        assert losses.tolist() == [0.0] * 5
+        return ring_matrix(5)
+
+
+def checksum(*arrays):
+    return zlib.crc32(b"".join(np.ascontiguousarray(a).tobytes() for a in arrays))
+
+
+def test_the_network_is_known_by_the_checksum_of_its_matrices():
+    """Of a whole period, or of the first, drawn from the generator 0; files of earlier runs must be read."""
+    W, sparse = permuted_average(5, np.random.default_rng(3)), sp.csr_array(ring_matrix(5))
+    single = ring_matrix(5).astype(np.float32)
+    drawn = permuted_average(5, np.random.default_rng(0))
+    parts = (sparse.indptr.astype(np.int64), sparse.indices.astype(np.int64), sparse.data)
+    wide = sp.csr_array(
+        (sparse.data, sparse.indices.astype(np.int64), sparse.indptr.astype(np.int64)), (5, 5)
+    )
+    for topology, arrays in (
+        (W, [W]),
+        ([W, np.eye(5), ring_matrix(5)], [W, np.eye(5), ring_matrix(5)]),
+        (sparse, parts),
+        (wide, parts),
+        ([sparse, W], [*parts, W]),
+        (lambda t, rng: permuted_average(5, rng), [drawn]),
+        (lambda t: W if t == 0 else np.eye(5), [W]),
+        (Alternating(), [ring_matrix(5)]),
+        (Alternating(np.float32), [single.astype(np.float64)]),
+        (Losses(), [ring_matrix(5)]),
+        (Matrices([W, np.eye(5)]), [W]),
+    ):
+        sequence = topology if hasattr(topology, "matrix") else as_sequence(topology)
+        assert known(sequence)["network"] == checksum(*arrays)
+    assert known(None)["network"] is None
+
+
+def known(sequence):
+    x0 = torch.ones(5, 4, dtype=torch.float64).expand(2, 5, 4)
+    sizes = {"rounds": 7, "seeds": range(2), "seed": 1}
+    return identity(alg.DFedAvg(eta=0.1, K=1), Rows(), sequence, x0, **sizes)
+
+
+def test_the_start_is_known_by_its_checksum():
+    assert known(None)["start"] == checksum(np.ones((2, 5, 4)))
+    assert known(None)["seeds"] == [0, 1]
 
 
 def test_damaged_files_are_told(tmp_path):

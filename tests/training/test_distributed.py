@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ import dfltheory.algorithms as alg
 from dfltheory.algorithms import State
 from dfltheory.errors import DFLTheoryError
 from dfltheory.training import History, train
-from dfltheory.training.ranks import Divisible, Ranks
+from dfltheory.training.ranks import Divisible, OneProcess, Ranks
 from tests.algorithms.problems import Rows
 from tests.algorithms.table import LETTERS
 from tests.training.distributed_cases import images
@@ -122,6 +123,58 @@ def test_clients_are_divided_as_evenly_as_can_be_and_in_order(m, world, monkeypa
     assert [i for own in here for i in own] == list(range(m))
 
 
+@pytest.mark.parametrize(("m", "world"), [(10, 1), (10, 4), (7, 3), (5, 5), (11, 8)])
+def test_what_is_gathered_is_all_clients_in_order_and_no_more_is_sent_than_the_widest_share(
+    m, world, monkeypatch
+):
+    g = torch.Generator().manual_seed(m)
+    x = torch.randn(2, m, 3, generator=g, dtype=torch.float64)
+    lists = torch.randint(2, (2, m, 3, 2), generator=g, dtype=torch.uint8)  # not only models are stacked
+    shares, sent = [], []
+    for rank in range(world):
+        pretend(monkeypatch, world, rank)
+        shares.append(Ranks(m).rows)
+    widest = max(rows.stop - rows.start for rows in shares)
+
+    def all_gather(parts, mine):
+        whole = x if mine.dtype == x.dtype else lists
+        sent.append(mine.shape)
+        for part, rows in zip(parts, shares, strict=True):
+            part.fill_(99)
+            part[:, : rows.stop - rows.start] = whole[:, rows]
+        assert torch.equal(mine[:, : own.stop - own.start], whole[:, own])
+
+    monkeypatch.setattr(torch.distributed, "all_gather", all_gather)
+    for rank, own in enumerate(shares):
+        pretend(monkeypatch, world, rank)
+        team, here = Ranks(m), x[:, own]
+        whole = team.whole(Lists(here, here, lists[:, own], torch.ones(2, 1)))
+        assert torch.equal(whole.x, x)
+        assert whole.z is whole.x, "what is one tensor is sent once, and stays one"
+        assert torch.equal(whole.lists, lists)
+        assert torch.equal(whole.shared, torch.ones(2, 1))
+        mixed = team.mix(lambda z, times: z * times)
+        assert torch.equal(mixed(here), x)
+        assert torch.equal(mixed(here, times=3), 3 * x)
+    assert sent == [(2, widest, 3), (2, widest, 3, 2), (2, widest, 3), (2, widest, 3)] * world
+
+
+@dataclass(frozen=True)
+class Lists(State):
+    """A state with something of every client beside its models, and something of no client."""
+
+    lists: torch.Tensor
+    shared: torch.Tensor
+
+
+def test_one_process_has_everything_here():
+    state, team = State(torch.zeros(1, 2, 3), torch.ones(1, 2, 3)), OneProcess()
+    assert team.first is True
+    assert team.rows is None
+    for give in (team.here, team.whole, team.task, team.oracle, team.mix):
+        assert give(state) is state
+
+
 def pretend(monkeypatch, world, rank):
     """As if this were a process of a group."""
     known = {"is_initialized": True, "get_world_size": world, "get_rank": rank}
@@ -153,6 +206,28 @@ def test_a_task_of_anybodys_is_divided_and_one_that_can_do_less_is_asked(monkeyp
     point = x[:, 0]
     assert torch.equal(part.global_gradient(point), theirs.global_gradient(point))
     assert part.blocks == theirs.blocks
+
+
+def test_what_is_measured_of_a_divided_task_is_the_whole_tasks():
+    task, g = images(sampling="epochs"), torch.Generator().manual_seed(0)
+    part = Divisible(task).restrict(slice(1, 3))
+    x = torch.randn(2, 5, task.d, generator=g, dtype=torch.float64)
+    assert torch.equal(part.accuracy(x[:, 0]), task.accuracy(x[:, 0]))
+    assert torch.equal(part.client_accuracy(x), task.client_accuracy(x))
+    assert torch.equal(part.global_loss(x[:, 0]), task.global_loss(x[:, 0]))
+    assert torch.equal(part.loss(x), task.loss(x))
+    for one, other in zip(part.global_loss_and_gradient(x[:, 0]), task.global_loss_and_gradient(x[:, 0])):
+        assert torch.equal(one, other)
+    assert torch.equal(part.start(g), task.start(g))
+    assert part.constants is task.constants
+    assert (part.shared, part.device) == (task.shared, task.device)
+    streams = [t.stream([torch.Generator().manual_seed(s) for s in range(2)]) for t in (part, task)]
+    for _ in range(3):  # reshuffled passes, not draws with replacement
+        assert torch.equal(*(draw().places for draw in streams))
+    batch = task.sample([torch.Generator().manual_seed(s) for s in range(2)])
+    assert torch.equal(part.loss(x, batch), task.loss(x, batch))
+    assert torch.equal(part.gradient(x[:, 1:3], batch), task.gradient(x, batch)[:, 1:3])
+    assert torch.equal(part.balanced_gradient(x[:, 1:3], batch), task.balanced_gradient(x, batch)[:, 1:3])
 
 
 def test_without_a_process_group_one_clear_line():
