@@ -103,7 +103,39 @@ def test_test_labels_follow_the_training_labels_of_each_client(kind):
 
 def test_tiny_test_sets_still_leave_every_client_something():
     parts = split(labels(1000, 10), 100, "iid", seed=0, test_labels=labels(30, 10))
-    assert min(len(p) for p in parts.test) == 1
+    assert [len(p) for p in parts.test] == [1] * 100
+    assert len(np.unique(np.concatenate(parts.test))) == 30
+
+
+def test_a_client_for_which_no_test_example_remains_gets_one_of_its_most_frequent_label():
+    """Or of the next, where the test set has none of that."""
+    y, t = labels(4000, 10), np.arange(9)  # no test example of the label 9
+    parts = split(y, 100, "dirichlet", seed=2, test_labels=t)
+    assert [len(p) for p in parts.test] == [1] * 100
+    held = np.array([t[p[0]] for p in parts.test])
+    wanted = parts.counts[:, :9].argmax(1)
+    top = parts.counts[np.arange(100), held] == parts.counts[np.arange(100), wanted]
+    assert top.sum() >= 100 - 9, "nine may have been dealt another"
+    assert (parts.counts.argmax(1) == 9).sum() > 3
+
+
+def test_a_label_of_which_there_is_one_example_is_tested_where_that_example_is():
+    y, t = np.array([0] * 300 + [1]), np.array([0] * 100 + [1] * 4)
+    parts = split(y, 3, "iid", seed=0, test_labels=t)
+    np.testing.assert_array_equal(parts.test_counts[:, 1], 4 * parts.counts[:, 1])
+    rare = np.array([0] * 297 + [1] * 3)
+    for seed in range(20):
+        parts = split(rare, 9, "iid", seed=seed, test_labels=np.array([0] * 99 + [1]))
+        assert parts.counts[parts.test_counts[:, 1] == 1, 1].tolist() in ([1], [2], [3])
+
+
+def test_labels_are_divided_by_their_shares_to_the_nearest_example():
+    m, alpha, seed, totals = 4, 0.7, 6, [50, 101, 7]
+    parts = split(np.repeat([0, 1, 2], totals), m, "dirichlet_by_class", alpha=alpha, seed=seed)
+    shares = np.random.default_rng([seed, m]).dirichlet(np.full(m, alpha), size=3)  # none was redrawn
+    ends = np.array([[int(share * n + 0.5) for share in own.cumsum()] for own, n in zip(shares, totals)])
+    np.testing.assert_array_equal(parts.counts.cumsum(0), ends.T)
+    assert parts.counts.sum(1).min() >= 1
 
 
 def test_dirichlet_with_scarce_labels_ends():
@@ -129,6 +161,9 @@ def test_statistics_of_a_known_partition():
         "clients": 2.0, "examples": 100.0, "smallest": 50.0, "largest": 50.0, "labels_per_client": 1.0,
         "label_distance": 0.5,
     }  # fmt: skip
+    uneven = split(np.repeat([0, 1], [3, 4]), 2, "shards", classes_per_client=1, seed=0).statistics()
+    assert (uneven["smallest"], uneven["largest"], uneven["examples"]) == (3.0, 4.0, 7.0)
+    assert uneven["label_distance"] == pytest.approx((4 / 7 + 3 / 7) / 2)
 
 
 @pytest.mark.parametrize(

@@ -166,3 +166,59 @@ def test_the_quick_look_and_the_report_agree(m, seed, sparse):
     assert not graphs.check_mixing_matrix(W, laws="doubly stochastic")
     with pytest.raises(GraphError, match=r"(row|column) \d+ sums to 1.001"):
         laws.check(sp.csr_array(W) if sparse else W)
+
+
+def laws_of(kind, m=6):
+    return Laws(alg.get(ONE[kind])(**LETTERS[ONE[kind]]), m)
+
+
+def column(*weights, m=6):
+    """The identity, but for these weights in the first column."""
+    W = np.eye(m)
+    W[: len(weights), 0] = weights
+    return W
+
+
+RIGHT = {
+    GOSSIP: [column(1 + 9e-7), column(1 - 9e-7), column(1.5, -0.5) @ column(1 / 1.5, 0.5 / 1.5)],
+    PUSH: [column(0.25, 0.75), column(1 - 9e-7), column(1 + 9e-7), column(1 + 9e-7, -9e-7)],
+}
+RIGHT[SPARSE] = [W.T for W in RIGHT[PUSH]]
+WRONG = {
+    GOSSIP: [column(1 + 11e-7), column(1 - 11e-7), column(0.25, 0.75), column(0.25, 0.75).T],
+    PUSH: [
+        column(1 + 11e-7),
+        column(1 - 11e-7),
+        column(1 + 11e-7, -6e-7, -5e-7),
+        column(0.5, 0.5 + 11e-7, -11e-7),
+        column(0.25, 0.75).T,
+        column(3.0, -1.0, -1.0),
+        np.zeros((6, 6)),
+    ],
+}
+WRONG[SPARSE] = [W.T for W in WRONG[PUSH]]
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("kind", ONE)
+def test_sums_and_weights_are_right_to_a_millionth(kind, sparse, monkeypatch):
+    """What is right is seen in a few products, since matrices are drawn in every round; what is wrong is
+    told by the report."""
+
+    def given(W):
+        return sp.csr_array(W) if sparse else W
+
+    laws = laws_of(kind)
+    for W in WRONG[kind]:
+        with pytest.raises(GraphError, match=r"the mixing matrix: .* needs"):
+            laws.check(given(W))
+
+    def report(*arguments, **options):
+        raise AssertionError("a report of a matrix that is right")
+
+    monkeypatch.setattr("dfltheory.training.laws.check_mixing_matrix", report)
+    for W in [np.eye(6), ring_matrix(6), *RIGHT[kind]]:
+        laws.check(given(W))
+    for m in (1, 9):
+        laws_of(kind, m).check(given(permuted_average(m, np.random.default_rng(m))))
+    Laws(alg.DFedAvg(eta=0.1, K=1), 6, strict=False).check(given(7 * ring_matrix(6)))
