@@ -54,7 +54,7 @@ class History:
     diverged_at: int | None = None
     stopped_at: int | None = None
     seconds: float = 0.0
-    topology: Any = field(default=None, repr=False, compare=False)
+    topology: Any = None
 
     @classmethod
     def of(cls, problem: Task, **parts: Any) -> History:

@@ -7,6 +7,7 @@ import time
 import networkx as nx
 import numpy as np
 import pytest
+import torch
 
 import dfltheory.algorithms as alg
 from dfltheory.constants import ProblemConstants
@@ -55,6 +56,32 @@ def test_a_seed_among_many_is_the_seed_alone():
     alone = train(DFEDSAM, problem(), network, rounds=5, seeds=[2])
     np.testing.assert_allclose(many.x[2], alone.x[0], rtol=0, atol=1e-13)
     assert not np.allclose(many.x[2], many.x[1])
+
+
+def test_seeds_are_told_by_their_indices():
+    many = train(DFEDSAM, problem(), ring_matrix(6), rounds=3, seeds=4)
+    some = train(DFEDSAM, problem(), ring_matrix(6), rounds=3, seeds=(3, 0))
+    np.testing.assert_allclose(some.x, many.x[[3, 0]], rtol=0, atol=1e-13)
+    for wrong in ([-1], [0, 1.5], [True], []):
+        with pytest.raises(DFLTheoryError, match=r"seed index = .* must be an integer >= 0|at least one"):
+            train(DFEDSAM, problem(), ring_matrix(6), rounds=1, seeds=wrong)
+
+
+def test_a_start_of_another_type_becomes_the_tasks():
+    for dtype in (torch.float32, torch.float64):
+        task = quadratic(m=6, d=3, seed=4, dtype=dtype)
+        for x0 in (np.full(3, 0.1), torch.full((6, 3), 0.1), [1, 2, 3], np.array([1, 2, 3])):
+            run = train(DFEDSAM, task, ring_matrix(6), rounds=0, x0=x0)
+            assert torch.from_numpy(run.x).dtype == dtype
+            np.testing.assert_array_equal(run.x[0, 1], torch.as_tensor(x0).to(dtype).expand(6, 3)[1])
+
+
+@pytest.mark.parametrize("random", [True, False])
+def test_a_sequence_is_asked_in_its_rounds_and_not_before(random):
+    """What it draws or chooses by may not be there before."""
+    network = Matrices([permuted_average(6, np.random.default_rng(s)) for s in range(5)], random=random)
+    train(alg.DFedAvg(eta=0.1, K=1), problem(), network, rounds=3, seeds=2)
+    assert len(network.given) == (6 if random else 3)
 
 
 def test_common_per_client_and_per_seed_starts():

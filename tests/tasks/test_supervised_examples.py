@@ -1,0 +1,246 @@
+"""How the clients' examples are gone through: in what pieces, by whom, in which type, how often."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import nn
+
+from dfltheory.errors import InputError
+from dfltheory.tasks import Supervised
+from dfltheory.tasks.augment import CropAndFlip
+
+
+def clients(*sizes: int, d: int = 3, classes: int = 2):
+    g = torch.Generator().manual_seed(0)
+    return [
+        (torch.randn(n, d, generator=g, dtype=torch.float64), torch.randint(classes, (n,), generator=g))
+        for n in sizes
+    ]
+
+
+def task_of(*sizes: int, **options) -> Supervised:
+    torch.manual_seed(0)
+    return Supervised(nn.Linear(3, 2), clients(*sizes), **({"dtype": torch.float64} | options))
+
+
+def generators(*seeds: int) -> list[torch.Generator]:
+    return [torch.Generator().manual_seed(s) for s in seeds]
+
+
+def of_shapes(monkeypatch, owner, name: str, argument: int) -> list[tuple[int, ...]]:
+    """The shapes of one argument in every call of a method."""
+    seen, method = [], getattr(owner, name)
+    monkeypatch.setattr(owner, name, lambda *a: seen.append(tuple(a[argument].shape)) or method(*a))
+    return seen
+
+
+@pytest.mark.parametrize(
+    ("sizes", "piece", "examples"),
+    [
+        ((4, 4, 4), 12, [12]),  # equal clients go together: a pass for each would cost most of the time
+        ((4, 4, 4), 11, [8, 4]),
+        ((4, 4, 4), 8, [8, 4]),
+        ((4, 4, 4), 7, [4, 4, 4]),
+        ((4, 4, 4), 4, [4, 4, 4]),
+        ((4, 4, 4), 3, [3, 1, 3, 1, 3, 1]),
+        ((3, 5, 5, 3), 100, [3, 10, 3]),  # each example of a piece counts the same
+        ((2, 2, 1), 3, [2, 2, 1]),
+        ((7,), 5, [5, 2]),
+    ],
+)
+@pytest.mark.parametrize("slope", [True, False])
+def test_a_point_is_measured_on_pieces_that_are_as_large_as_can_be(
+    sizes, piece, examples, slope, monkeypatch
+):
+    task = task_of(*sizes)
+    vars(task)["_piece"] = piece
+    x = torch.randn(1, task.d, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+    everywhere = x.unsqueeze(1).expand(-1, task.m, -1)
+    expected = task.gradient(everywhere).mean(1) if slope else task.loss(everywhere).mean(1)
+    seen = of_shapes(monkeypatch, task._single, "loss_and_gradient" if slope else "loss", 1)
+    torch.testing.assert_close(task.global_gradient(x) if slope else task.global_loss(x), expected)
+    assert seen == [(1, n, 3) for n in examples]
+
+
+@pytest.mark.parametrize(
+    ("sizes", "piece", "shapes"),
+    [
+        ((5, 5, 5), 12, [(6, 2, 3), (6, 2, 3), (6, 1, 3)]),  # 2 seeds x 3 clients, 2 examples of each
+        ((5, 5, 5), 30, [(6, 5, 3)]),
+        ((5, 5, 5), 29, [(6, 4, 3), (6, 1, 3)]),
+        ((2, 2), 1, [(4, 1, 3), (4, 1, 3)]),
+        ((3, 1), 4, [(2, 2, 3), (2, 1, 3), (2, 1, 3)]),  # unequal clients one at a time
+    ],
+)
+@pytest.mark.parametrize("slope", [True, False])
+def test_exact_values_of_all_clients_are_taken_in_pieces(sizes, piece, shapes, slope, monkeypatch):
+    task = task_of(*sizes, batch=None)
+    g = torch.Generator().manual_seed(1)
+    x = torch.randn(2, task.m, task.d, generator=g, dtype=torch.float64)
+    expected = task.gradient(x) if slope else task.loss(x)
+    vars(task)["_piece"] = piece
+    seen = of_shapes(monkeypatch, task.strategy, "gradient" if slope else "loss", 1)
+    torch.testing.assert_close(task.gradient(x) if slope else task.loss(x), expected)
+    assert seen == shapes
+
+
+@pytest.mark.parametrize("piece", [1, 2, 5, 100])
+@pytest.mark.parametrize("own", [False, True])
+def test_tests_are_gone_through_in_pieces_of_one_set(piece, own):
+    sets = clients(5, 3, 1)
+    task = task_of(4, 4, 4, test=sets if own else sets[0])
+    vars(task)["_piece"] = piece
+    g = torch.Generator().manual_seed(1)
+    x = torch.randn(2, 3, task.d, generator=g, dtype=torch.float64)
+
+    def right(point, X, y):
+        return float(((X @ point[:6].view(2, 3).T + point[6:]).argmax(-1) == y).double().mean())
+
+    for s in range(2):
+        everywhere = [right(x[s, 0], *each) for each in (sets if own else sets[:1])]
+        assert float(task.accuracy(x[:, 0])[s]) == pytest.approx(sum(everywhere) / len(everywhere))
+        if own:
+            each = [right(x[s, i], *sets[i]) for i in range(3)]
+            assert task.client_accuracy(x)[s].tolist() == pytest.approx(each)
+        else:
+            assert task.client_accuracy(x) is None
+
+
+def test_regression_has_no_accuracy():
+    X = torch.ones(3, 3)
+    task = Supervised(nn.Linear(3, 1), [(X, torch.zeros(3))], test=[(X, torch.zeros(3))])
+    x = torch.zeros(1, 1, task.d)
+    assert task.accuracy(x[:, 0]) is None
+    assert task.client_accuracy(x) is None
+    with pytest.raises(InputError, match="needs whole-number targets"):
+        task.balanced_gradient(x)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
+def test_everything_is_of_the_tasks_type(dtype):
+    data = clients(4, 4)
+    task = task_of(4, 4, dtype=dtype, batch=2, weight_decay=0.1, test=data)
+    generator = torch.Generator().manual_seed(0)
+    x, batch = task.start(generator).expand(2, 2, -1), task.sample(generators(0, 1))
+    assert (task.X.dtype, task.y.dtype, batch.X.dtype, batch.y.dtype) == (
+        dtype,
+        torch.int64,
+        dtype,
+        torch.int64,
+    )
+    for value in (
+        x,
+        task.gradient(x),
+        task.gradient(x, batch),
+        task.balanced_gradient(x, batch),
+        task.loss(x),
+        task.loss(x, batch),
+        task.global_loss(x[:, 0]),
+        task.global_gradient(x[:, 0]),
+        *task.global_loss_and_gradient(x[:, 0]),
+        task.log_frequencies,
+    ):
+        assert value.dtype == dtype
+    assert task.client_accuracy(x).dtype == torch.float64, "shares of many examples"
+
+
+def test_one_example_makes_a_minibatch():
+    task = task_of(3, 5, batch=1)
+    batch = task.sample(generators(0, 1, 2))
+    assert batch.X.shape == (3, 2, 1, 3)
+    assert batch.y.shape == (3, 2, 1)
+    for wrong in (0, -1, True, 2.0):
+        with pytest.raises(InputError, match="must be an integer >= 1, or None"):
+            task_of(3, batch=wrong)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "batch", "steps"),
+    [
+        ((8, 8), 4, 2),
+        ((8, 9, 10), 3, 3),
+        ((2, 2), 20, 1),
+        ((10, 40), 10, 2),
+        ((11, 11), 2, 6),
+        ((9,), None, 1),
+    ],
+)
+def test_steps_that_make_a_pass(sizes, batch, steps):
+    """The mean size over the batch, to the nearest whole number (5.5 to the even one), at least 1."""
+    assert task_of(*sizes, batch=batch).steps_per_epoch == steps
+
+
+def test_a_chunk_is_as_many_clients_as_a_cache_holds(monkeypatch):
+    monkeypatch.setattr("dfltheory.tasks.supervised._CACHE", 1000)  # bytes; a model has 8 numbers
+    assert task_of(3, 3, 3).chunk(1) == 1000 // 64 == 15
+    assert task_of(3, 3, 3).chunk(4) == 3
+    assert task_of(3, 3, 3, dtype=torch.float32).chunk(4) == 7
+    assert task_of(3, 3, 3).chunk(100) == 1
+    assert task_of(3, 3, 3, batch=None).chunk(1) is None
+    assert task_of(3, 3, 3, augment=lambda X, generators: X).chunk(1) is None
+    drawn = CropAndFlip(1, torch.zeros(1))
+    assert task_of(3, 3, 3, augment=drawn).chunk(1) == 15
+
+
+def test_some_clients_have_their_own_examples_and_frequencies():
+    task = task_of(3, 5, 4, 6, batch=2)
+    whole = task.log_frequencies
+    part = task.restrict(slice(1, 3))
+    assert (part.m, part.sizes.tolist(), part.offsets.tolist()) == (2, [5, 4], [3, 8])
+    torch.testing.assert_close(part.log_frequencies, whole[1:3])
+    assert task.log_frequencies is whole
+    assert task.m == 4
+    g = torch.Generator().manual_seed(1)
+    x = torch.randn(2, 4, task.d, generator=g, dtype=torch.float64)
+    batch = task.sample(generators(0, 1))
+    own = task.pick(batch, slice(1, 3))
+    for method in ("gradient", "balanced_gradient", "loss"):
+        torch.testing.assert_close(
+            getattr(part, method)(x[:, 1:3], own), getattr(task, method)(x, batch)[:, 1:3]
+        )
+        if method != "balanced_gradient":
+            torch.testing.assert_close(getattr(part, method)(x[:, 1:3]), getattr(task, method)(x)[:, 1:3])
+    assert task.pick(None, slice(1, 3)) is None
+
+
+def test_frequencies_are_logarithms_of_shares_and_finite():
+    data = [(torch.ones(4, 3), torch.tensor([0, 0, 0, 1])), (torch.ones(2, 3), torch.tensor([1, 1]))]
+    found = Supervised(nn.Linear(3, 2), data, dtype=torch.float64).log_frequencies
+    expected = torch.tensor([[0.75, 0.25], [0.0, 1.0]], dtype=torch.float64).log()
+    expected[1, 0] = -1e4
+    torch.testing.assert_close(found, expected, rtol=1e-15, atol=0)
+
+
+@pytest.mark.parametrize("augment", ["none", "drawn", "function"])
+@pytest.mark.parametrize("asked", [False, True])
+def test_rows_of_a_minibatch_are_the_clients_own(augment, asked):
+    g = torch.Generator().manual_seed(0)
+    data = [(torch.rand(5, 1, 4, 4, generator=g), torch.randint(2, (5,), generator=g)) for _ in range(4)]
+    change = {
+        "none": None,
+        "drawn": CropAndFlip(2, torch.zeros(1)),
+        "function": lambda X, own: X + torch.stack([torch.rand(X.shape[1:], generator=h) for h in own]),
+    }[augment]
+    module = nn.Sequential(nn.Flatten(), nn.Linear(16, 2))
+    task = Supervised(module, data, batch=3, augment=change)
+    whole, batch = task.sample(generators(0, 1)), task.sample(generators(0, 1))
+    if asked:
+        assert torch.equal(batch.X, whole.X)
+    own = batch.rows(slice(1, 3))
+    assert torch.equal(own.places, whole.places[:, 1:3])
+    assert torch.equal(own.X, whole.X[:, 1:3])
+    assert torch.equal(own.y, whole.y[:, 1:3])
+    plain = task.gathered(whole.places)
+    assert torch.equal(whole.X, plain) == (augment == "none")
+
+
+def test_what_is_known_of_a_task_may_be_told():
+    from dfltheory.constants import ProblemConstants
+
+    task = task_of(3, 3)
+    other = task.with_constants(ProblemConstants(L=2.0))
+    assert (other.constants.L, other.constants.f_star, task.constants.L) == (2.0, None, None)
+    assert task_of(3, 3, constants=ProblemConstants(L=2.0)).constants.f_star is None
+    for loss in (None, "cross_entropy"):
+        assert task_of(3, 3, loss=loss).constants.f_star == 0.0

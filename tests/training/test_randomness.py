@@ -1,0 +1,52 @@
+"""Chance is a function of root seed, seed index, round and purpose: a stored run must find it again."""
+
+import itertools
+
+import numpy as np
+import pytest
+import torch
+
+from dfltheory.training.randomness import Generators, numpy_generator, torch_generator
+
+PURPOSES = ("data", "network", "start", "participation")
+
+
+@pytest.mark.parametrize("number", range(4))
+def test_generators_are_numpys_children_of_the_root_seed(number):
+    """Numpy's PCG64 and SeedSequence are fixed for good; so is what a checkpoint's next round draws."""
+    for root, s, t in ((0, 0, 0), (7, 3, 200), (2**40, 0, 1)):
+        child = np.random.SeedSequence(root, spawn_key=(s, t, number))
+        mine = numpy_generator(root, s, t, PURPOSES[number])
+        assert mine.random(4).tolist() == np.random.default_rng(child).random(4).tolist()
+        word = int(child.generate_state(1, np.uint64)[0])
+        assert torch_generator(root, s, t, PURPOSES[number]).initial_seed() == word // 2
+
+
+def test_no_two_draw_the_same():
+    keys = list(itertools.product((0, 1), (0, 1, 2), (0, 1, 2), PURPOSES))
+    assert len({numpy_generator(*key).random() for key in keys}) == len(keys)
+    assert len({float(torch.rand(1, generator=torch_generator(*key))) for key in keys}) == len(keys)
+
+
+def test_generators_of_a_round_are_made_once_and_when_asked_for(monkeypatch):
+    made = []
+    monkeypatch.setattr(
+        "dfltheory.training.randomness.torch_generator",
+        lambda *key: made.append(key) or torch_generator(*key),
+    )
+    few = Generators(5, [2, 0, 9], 4, "data")
+    assert len(few) == 3
+    assert made == []
+    first = [torch.rand(1, generator=g) for g in few]
+    assert made == [(5, s, 4, "data", "cpu") for s in (2, 0, 9)]
+    assert first == [torch.rand(1, generator=torch_generator(5, s, 4, "data")) for s in (2, 0, 9)]
+    assert [few[k] for k in range(3)] == list(few), "the same ones, which go on drawing"
+    assert torch.rand(1, generator=few[0]) != first[0]
+    assert len(made) == 3
+
+
+def test_generators_are_made_on_the_tasks_device(monkeypatch):
+    made, generator = [], torch.Generator
+    monkeypatch.setattr(torch, "Generator", lambda device: made.append(device) or generator())
+    next(iter(Generators(5, [2], 4, "data", torch.device("cuda", 1))))
+    assert made == [torch.device("cuda", 1)]
