@@ -1,4 +1,36 @@
-"""One line for every registered algorithm: letters that the contract suite runs it with."""
+"""One line for every registered algorithm: how it is called, and letters that the contract suite takes."""
+
+SIGNATURES = {
+    "dpsgd": "(eta, order='combine-then-adapt')",
+    "dfedavg": "(eta, K)",
+    "dfedavgm": "(eta, K, alpha=0.9, keep_momentum=False)",
+    "dfedsam": "(eta, K, rho=0.0, Q=1)",
+    "sgp": "(eta)",
+    "osgp": "(eta, K)",
+    "dfedsgpm": "(eta, K, alpha=0.9)",
+    "dfedsgpsm": "(eta, K, alpha=0.9, rho=0.0)",
+    "dfedadmm": "(eta, K, lam)",
+    "dfedadmmsam": "(eta, K, lam, rho=0.1)",
+    "dfedmdc": "(eta_u, eta_v, K_u, K_v, *, alpha=0.0, fresh=True)",
+    "dfedsmdc": "(eta_u, eta_v, K_u, K_v, rho=0.7, sam='u', *, alpha=0.0, fresh=True)",
+    "dispfl": "(eta, K, sparsity=0.5, *, prune=0.5)",
+    "fedavg": "(eta, K, *, participation=1.0, alpha=0.0)",
+    "fedsam": "(eta, K, rho=0.1, *, participation=1.0, alpha=0.0)",
+    "local": "(eta, K, *, alpha=0.0)",
+    "fedper": "(eta, K, *, participation=1.0, alpha=0.0)",
+    "fedrep": "(eta_u, eta_v, K_u, K_v, *, participation=1.0, alpha=0.0)",
+    "fedbabu": "(eta, K, K_v=1, *, participation=1.0, alpha=0.0)",
+    "fedrod": "(eta, K, *, participation=1.0)",
+    "ditto": "(eta, K, K_v=None, lam=0.75, *, participation=1.0)",
+}
+"""But for decay=1.0 and weight_decay=0.0, which all have, by name."""
+
+WITHOUT_NETWORK = {"fedavg", "fedsam", "local", "fedper", "fedrep", "fedbabu", "fedrod", "ditto"}
+PERSONAL = {"dfedmdc", "dfedsmdc", "dispfl", "local", "fedper", "fedrep", "fedbabu", "fedrod", "ditto"}
+MIXING = dict.fromkeys(("sgp", "osgp", "dfedsgpm", "dfedsgpsm"), "column-stochastic") | {
+    "dispfl": "row-stochastic"
+}
+"""And doubly stochastic for all others."""
 
 LETTERS = {
     "dpsgd": {"eta": 0.2},

@@ -1,6 +1,7 @@
 """What every registered algorithm must do, whatever its family."""
 
 import dataclasses
+import inspect
 
 import numpy as np
 import pytest
@@ -11,7 +12,8 @@ from dfltheory.errors import DFLTheoryError, UnknownNameError
 from dfltheory.training import train
 from dfltheory.training.oracle import RoundOracle
 from tests.algorithms.problems import Rows, dense_mix, permuted_average, ring_matrix
-from tests.algorithms.table import LETTERS
+from tests.algorithms.renamed import Renamed, course
+from tests.algorithms.table import LETTERS, MIXING, PERSONAL, SIGNATURES, WITHOUT_NETWORK
 
 REGISTERED = sorted(alg.ALGORITHMS)
 VARIANTS = {
@@ -60,7 +62,23 @@ def tensors(state):
 
 
 def test_the_table_is_complete():
-    assert set(LETTERS) == set(REGISTERED)
+    assert set(LETTERS) == set(SIGNATURES) == set(REGISTERED)
+    assert WITHOUT_NETWORK | PERSONAL | set(MIXING) <= set(REGISTERED)
+
+
+@pytest.mark.parametrize("name", REGISTERED)
+def test_how_it_is_called_and_what_it_is(name):
+    """The order of its letters, which of them go by name only, and what they are where nobody says."""
+    cls = alg.get(name)
+    letters = dict(inspect.signature(cls).parameters)
+    for common, default in (("decay", 1.0), ("weight_decay", 0.0)):
+        letter = letters.pop(common)
+        assert (letter.default, letter.kind) == (default, letter.KEYWORD_ONLY)
+    plain = [letter.replace(annotation=letter.empty) for letter in letters.values()]
+    assert str(inspect.Signature(plain)) == SIGNATURES[name]
+    assert cls.needs_topology is (name not in WITHOUT_NETWORK)
+    assert cls.personal is (name in PERSONAL)
+    assert cls.mixing == MIXING.get(name, "doubly stochastic")
 
 
 @pytest.mark.parametrize("name", REGISTERED)
@@ -98,28 +116,32 @@ def test_a_common_stationary_point_is_fixed(name):
     np.testing.assert_allclose(run.x, np.broadcast_to(x0, run.x.shape), rtol=1e-13)
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_names_of_clients_do_not_matter(name):
-    order = [3, 0, 4, 1, 2]
-    task, renamed = problem(batch=None), problem(batch=None)
-    renamed.rows = task.rows[order]
+@pytest.mark.parametrize("batch", [None, 2])
+@pytest.mark.parametrize(
+    ("name", "share"),
+    [(name, 1.0) for name in NAMES] + [(n, 0.4) for n in sorted(WITHOUT_NETWORK - {"local"})],
+)
+def test_names_of_clients_do_not_matter(name, share, batch):
+    """Whether they use all their rows or draw some, and whether all of them take part or some."""
+    task, renamed, order = problem(batch=batch), problem(batch=batch), Renamed.order
+    renamed.rows = task.rows[list(order)]
     algorithm = make(name)
-    state = state_of(algorithm, task)
-    permuted = dataclasses.replace(state, **{k: v[:, order] for k, v in tensors(state).items()})
+    x0 = torch.randn(2, task.m, task.d, generator=torch.Generator().manual_seed(8), dtype=torch.float64)
     W = permuted_average(task.m, np.random.default_rng(2))
-    if not algorithm.needs_topology:
-        W = np.full((task.m, task.m), 1 / task.m)
-    once = algorithm.communicate(algorithm.local_update(state, oracle(task)), dense_mix(W))
-    again = algorithm.communicate(
-        algorithm.local_update(permuted, oracle(renamed)), dense_mix(W[np.ix_(order, order)])
-    )
-    for key, value in tensors(once).items():
-        torch.testing.assert_close(tensors(again)[key], value[:, order], rtol=0, atol=1e-12)
+    once = course(algorithm, task, RoundOracle, x0, W, share)
+    again = course(algorithm, renamed, Renamed, x0[:, order], W[np.ix_(order, order)], share)
+    for state, other in zip(once, again, strict=True):
+        for key, value in tensors(state).items():
+            torch.testing.assert_close(tensors(other)[key], value[:, order], rtol=0, atol=1e-12)
+        torch.testing.assert_close(
+            algorithm.models(other), algorithm.models(state)[:, order], rtol=0, atol=1e-12
+        )
 
 
+@pytest.mark.parametrize("batch", [None, 2])
 @pytest.mark.parametrize("name", NAMES)
-def test_local_work_sees_no_other_client(name):
-    task, changed = problem(batch=None), problem(batch=None)
+def test_local_work_sees_no_other_client(name, batch):
+    task, changed = problem(batch=batch), problem(batch=batch)
     changed.rows = task.rows.clone()
     changed.rows[2] = -3 * task.rows[2]
     algorithm = make(name)
@@ -173,7 +195,7 @@ def test_what_was_sent_last_is_of_no_use_to_the_next_round(name, share):
     """The core lets its memory go."""
     task, algorithm = problem(), make(name)
     state = state_of(algorithm, task)
-    forgotten = dataclasses.replace(state, z=torch.full_like(state.z, float("nan")))
+    forgotten = dataclasses.replace(state, z=None)
     one, two = (algorithm.local_update(s, oracle(task, share=share)) for s in (state, forgotten))
     for key, value in tensors(one).items():
         assert torch.equal(tensors(two)[key], value)
@@ -306,7 +328,7 @@ def test_runs_on_a_gpu(name):
 BAD = {
     "eta": (0.0, -1.0, float("nan"), float("inf"), "0.1", True),
     "eta_u": (0.0, float("nan")),
-    "eta_v": (-1.0, None),
+    "eta_v": (0.0, -1.0, None),
     "lam": (0.0, -0.5, float("inf")),
     "rho": (-0.1, float("nan"), None),
     "alpha": (-0.1, 1.0),
@@ -334,6 +356,14 @@ def test_bad_hyperparameters_get_one_clear_line(name):
             with pytest.raises(DFLTheoryError, match=rf"{f.name} = .* must be") as caught:
                 make(name, **{f.name: value})
             assert "\n" not in str(caught.value)
+
+
+def test_an_own_algorithms_letters_obey_the_laws_of_their_names():
+    own = dataclasses.make_dataclass("Own", [("theta", float)], bases=(alg.Algorithm,), frozen=True)
+    assert [own(theta=value).theta for value in (0, 0.999)] == [0, 0.999]
+    for value in (-1e-3, 1.0, float("nan"), "0.5"):
+        with pytest.raises(DFLTheoryError, match=r"Own: theta = .* must be a number in \[0, 1\)"):
+            own(theta=value)
 
 
 def test_names_are_forgiving_and_unknown_ones_told():

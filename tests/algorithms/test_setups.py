@@ -30,20 +30,45 @@ def test_what_all_methods_of_a_paper_share(paper):
         assert steps == (4 if method in ("dpsgd", "sgp") else 20)
 
 
+ROUNDS = [
+    ("dfedsam", {"cifar10": 1000, "cifar100": 1000}),
+    ("dfedadmm", {"mnist": 300, "cifar10": 500, "cifar100": 500}),
+    ("dfedsgpsm", {"mnist": 300, "cifar10": 500, "cifar100": 500}),
+    ("dfedmdc", {"cifar10": 500, "cifar100": 500, "tiny_imagenet": 300}),
+]
+
+
+@pytest.mark.parametrize(("paper", "rounds"), ROUNDS)
+def test_rounds_of_every_data_set_and_of_no_other(paper, rounds):
+    for method in alg.paper_methods(paper):
+        for dataset in ("mnist", "cifar10", "cifar100", "tiny_imagenet"):
+            if dataset in rounds:
+                assert alg.paper_setup(paper, method, dataset).rounds == rounds[dataset]
+            else:
+                with pytest.raises(DFLTheoryError, match="no data set"):
+                    alg.paper_setup(paper, method, dataset)
+
+
+def test_what_a_set_up_is_where_nobody_says():
+    """Batches of 128, 100 clients, of which 10 are neighbours, and an undirected network."""
+    plain = alg.PaperSetup("ours", "dfedavg", alg.DFedAvg, {"eta": 0.3}, {"K": 2}, rounds=7, source="here")
+    assert (plain.batch, plain.clients, plain.neighbours, plain.gossip_directed) == (128, 100, 10, False)
+    assert plain.build(3) == alg.DFedAvg(eta=0.3, K=6)
+
+
 def test_dfedsams_paper():
-    """rho = 0.01; Q = 4 for MGS; momentum 0.9 for DFedAvgM; weight decay for all but FedSAM; 1000 rounds."""
+    """rho = 0.01; Q = 4 for MGS; momentum 0.9 for DFedAvgM; weight decay for all but FedSAM."""
     for method in alg.paper_methods("dfedsam"):
         decay = alg.paper_setup("dfedsam", method).build(1).weight_decay
         assert decay == (0.0 if method == "fedsam" else 5e-4)
-    assert letters("dfedsam", "dfedsam").rho == 0.01
+    assert letters("dfedsam", "dfedsam").rho == letters("dfedsam", "dfedsam-mgs").rho == 0.01
     assert letters("dfedsam", "dfedsam").Q == 1
     assert letters("dfedsam", "dfedsam-mgs").Q == 4
     assert letters("dfedsam", "dfedavgm").alpha == 0.9
-    assert alg.paper_setup("dfedsam", "dfedsam").rounds == 1000
 
 
 def test_dfedadmms_paper():
-    """rho = lambda = 0.1; weight decay for all but DFedADMM(-SAM); 500 rounds, 300 on MNIST."""
+    """rho = lambda = 0.1; weight decay for all but DFedADMM(-SAM)."""
     for method in alg.paper_methods("dfedadmm"):
         algorithm = letters("dfedadmm", method)
         assert algorithm.weight_decay == (0.0 if method.startswith("dfedadmm") else 5e-4)
@@ -51,8 +76,6 @@ def test_dfedadmms_paper():
     assert letters("dfedadmm", "dfedadmmsam") == alg.DFedADMMSAM(eta=0.1, K=20, lam=0.1, rho=0.1, decay=0.998)
     assert letters("dfedadmm", "dfedadmm") == alg.DFedADMM(eta=0.1, K=20, lam=0.1, decay=0.998)
     assert letters("dfedadmm", "dfedavgm").alpha == 0.9
-    assert alg.paper_setup("dfedadmm", "dfedadmm", "mnist").rounds == 300
-    assert alg.paper_setup("dfedadmm", "dfedadmm", "cifar100").rounds == 500
 
 
 def test_dfedsgpsms_paper():
@@ -65,7 +88,6 @@ def test_dfedsgpsms_paper():
     assert isinstance(letters("dfedsgpsm", "sgp"), alg.OSGP)
     directed = {m for m in alg.paper_methods("dfedsgpsm") if alg.paper_setup("dfedsgpsm", m).gossip_directed}
     assert directed == {"sgp", "osgp", "dfedsgpm", "dfedsgpsm", "dfedsgpsm-s"}
-    assert alg.paper_setup("dfedsgpsm", "dfedsgpsm", "mnist").rounds == 300
 
 
 def test_dfedmdcs_paper():
@@ -74,14 +96,14 @@ def test_dfedmdcs_paper():
     assert letters("dfedmdc", "dfedmdc") == alg.DFedMDC(**expected)
     assert letters("dfedmdc", "dfedsmdc") == alg.DFedSMDC(**expected, rho=0.7)
     assert letters("dfedmdc", "dfedmdc", pathological=True).K_v == 20
-    assert letters("dfedmdc", "fedrep").K_v == 40  # ten head epochs, then five of the body
+    fedrep = letters("dfedmdc", "fedrep")  # ten head epochs, then five of the body, both at the common rate
+    assert (fedrep.K_v, fedrep.K_u, fedrep.eta_v, fedrep.eta_u, fedrep.alpha) == (40, 20, 0.1, 0.1, 0.9)
     assert letters("dfedmdc", "fedbabu").K_v == 20  # five fine-tuning epochs
     assert letters("dfedmdc", "ditto").lam == 0.75
     assert letters("dfedmdc", "dispfl").sparsity == 0.5
     assert letters("dfedmdc", "fedsam").rho == letters("dfedmdc", "dfedsam").rho == 0.7
     for method in ("local", "fedavg", "fedper", "fedbabu", "dfedavgm"):
         assert letters("dfedmdc", method).alpha == 0.9
-    assert alg.paper_setup("dfedmdc", "dfedmdc", "tiny_imagenet").rounds == 300
 
 
 def test_changes_win_and_unknown_names_are_told():
@@ -93,7 +115,9 @@ def test_changes_win_and_unknown_names_are_told():
     ]:
         with pytest.raises(DFLTheoryError, match=words):
             alg.paper_setup(*arguments)
-    with pytest.raises(DFLTheoryError, match="steps_per_epoch = 0"):
-        alg.paper_setup("dfedsam", "dfedsam").build(0)
+    for steps in (0, -1, True, 2.0, "3"):
+        with pytest.raises(DFLTheoryError, match=f"steps_per_epoch = {steps!r}"):
+            alg.paper_setup("dfedsam", "dfedsam").build(steps)
+    assert alg.paper_setup("dfedsam", "dfedsam").build(1).K == 5
     with pytest.raises(DFLTheoryError, match="no paper is called"):
         alg.paper_methods("fedavg")
