@@ -32,10 +32,12 @@ class Oracle(Protocol):
         """The parameter tensors (layers) as slices of the last axis."""
         ...
 
-    def begin(self, x: Tensor) -> Tensor:
-        """Where local steps begin: a copy of x (S, m, d), the caller's own to overwrite.
+    def begin(self, x: Tensor, over: bool = False) -> Tensor:
+        """Where local steps begin: a copy of ``state.x`` (S, m, d), the caller's own to overwrite.
 
-        ``x.clone()`` does as well; this copy is made where the result of the round is to lie.
+        ``x.clone()`` does as well; this copy is made where the result of the round is to lie. With ``over``,
+        for steps that do not look at x again, it may lie over x, which is then an empty tensor: not where
+        some clients do not take part, who keep their x.
         """
         ...
 
@@ -154,7 +156,8 @@ class Algorithm:
         """Each client alone: gradients, no network.
 
         ``state`` may be that of some of the clients, so that nothing may depend on the others. Its tensors
-        stay as they are: what changes is a new tensor of the returned state. A client that does not take
+        stay as they are (but x, where local steps begin ``over`` it): what changes is a new tensor of the
+        returned state. A client that does not take
         part (``grad.active``) keeps what it has, and may not be asked.
         """
         raise TypeError(f"{type(self).__name__} does not say what its clients do alone (local_update)")

@@ -85,7 +85,7 @@ class DFedSAM(Algorithm):
 
     def local_update(self, state: State, grad: Oracle) -> State:
         eta = self.decayed(self.eta, grad.t)
-        y = grad.begin(state.x)
+        y = grad.begin(state.x, over=True)
         for _ in range(self.K):
             y.sub_(self.slope(grad, y, self.rho), alpha=eta)
         return replace(state, z=y)
@@ -114,7 +114,7 @@ class DFedAvg(Algorithm):
 
     def local_update(self, state: State, grad: Oracle) -> State:
         eta = self.decayed(self.eta, grad.t)
-        y = grad.begin(state.x)
+        y = grad.begin(state.x, over=True)
         for _ in range(self.K):
             y.sub_(self.slope(grad, y), alpha=eta)
         return replace(state, z=y)
@@ -158,7 +158,7 @@ class DFedAvgM(Algorithm):
 
     def local_update(self, state: MomentumState, grad: Oracle) -> MomentumState:
         eta = self.decayed(self.eta, grad.t)
-        y = grad.begin(state.x)
+        y = grad.begin(state.x, over=True)
         v = state.v.clone() if self.keep_momentum else torch.zeros_like(y)
         for _ in range(self.K):
             v.mul_(self.alpha).add_(self.slope(grad, y))

@@ -100,7 +100,7 @@ def _alternate(
     a = algorithm
     u, v = blocks(grad.shared, state.x.shape[-1])
     batch = None if a.fresh else (grad.sample(),)
-    y = grad.begin(state.x)
+    y = grad.begin(state.x, over=True)
     y = descend(a, grad, y, v, eta=a.eta_v, K=a.K_v, rho=rho_v, alpha=a.alpha, batch=batch)
     y = descend(a, grad, y, u, eta=a.eta_u, K=a.K_u, rho=rho_u, alpha=a.alpha, batch=batch)
     return replace(state, z=y)

@@ -38,7 +38,7 @@ class PushSum(Algorithm):
     ) -> Tensor:
         """K steps x <- x - eta v, v <- alpha v + SAM gradient at x / w, from v = 0."""
         eta = self.decayed(eta, grad.t)
-        x = grad.begin(state.x)
+        x = grad.begin(state.x, over=True)
         v = torch.zeros_like(x) if alpha else None
         for _ in range(K):
             g = self.slope(grad, x / state.w, rho)

@@ -62,8 +62,8 @@ class FedAvg(Server):
     source: ClassVar[str] = "McMahan et al. 2017"
 
     def local_update(self, state: ServerState, grad: Oracle) -> ServerState:
-        block = self.everything(state)
-        y = descend(self, grad, grad.begin(state.x), block, eta=self.eta, K=self.K, alpha=self.alpha)
+        block, y = self.everything(state), grad.begin(state.x, over=True)
+        y = descend(self, grad, y, block, eta=self.eta, K=self.K, alpha=self.alpha)
         return replace(state, z=taking_part(grad, y, state.x))
 
 
@@ -84,7 +84,7 @@ class FedSAM(Server):
     source: ClassVar[str] = "Qu et al. 2022"
 
     def local_update(self, state: ServerState, grad: Oracle) -> ServerState:
-        block, y = self.everything(state), grad.begin(state.x)
+        block, y = self.everything(state), grad.begin(state.x, over=True)
         y = descend(self, grad, y, block, eta=self.eta, K=self.K, rho=self.rho, alpha=self.alpha)
         return replace(state, z=taking_part(grad, y, state.x))
 
@@ -107,7 +107,8 @@ class Local(Algorithm):
 
     def local_update(self, state: State, grad: Oracle) -> State:
         everything = slice(0, state.x.shape[-1])
-        y = descend(self, grad, grad.begin(state.x), everything, eta=self.eta, K=self.K, alpha=self.alpha)
+        y = grad.begin(state.x, over=True)
+        y = descend(self, grad, y, everything, eta=self.eta, K=self.K, alpha=self.alpha)
         return replace(state, z=y)
 
     def communicate(self, state: State, mix: Mix) -> State:
@@ -130,8 +131,8 @@ class FedPer(Server):
     source: ClassVar[str] = "Arivazhagan et al. 2019"
 
     def local_update(self, state: ServerState, grad: Oracle) -> ServerState:
-        block = self.everything(state)
-        y = descend(self, grad, grad.begin(state.x), block, eta=self.eta, K=self.K, alpha=self.alpha)
+        block, y = self.everything(state), grad.begin(state.x, over=True)
+        y = descend(self, grad, y, block, eta=self.eta, K=self.K, alpha=self.alpha)
         return replace(state, z=taking_part(grad, y, state.x))
 
 
@@ -155,7 +156,8 @@ class FedRep(Server):
 
     def local_update(self, state: ServerState, grad: Oracle) -> ServerState:
         u, v = blocks(grad.shared, state.x.shape[-1])
-        y = descend(self, grad, grad.begin(state.x), v, eta=self.eta_v, K=self.K_v, alpha=self.alpha)
+        y = grad.begin(state.x, over=True)
+        y = descend(self, grad, y, v, eta=self.eta_v, K=self.K_v, alpha=self.alpha)
         y = descend(self, grad, y, u, eta=self.eta_u, K=self.K_u, alpha=self.alpha)
         return replace(state, z=taking_part(grad, y, state.x))
 
@@ -180,7 +182,8 @@ class FedBABU(Server):
 
     def local_update(self, state: ServerState, grad: Oracle) -> ServerState:
         u, _ = blocks(grad.shared, state.x.shape[-1])
-        y = descend(self, grad, grad.begin(state.x), u, eta=self.eta, K=self.K, alpha=self.alpha)
+        y = grad.begin(state.x, over=True)
+        y = descend(self, grad, y, u, eta=self.eta, K=self.K, alpha=self.alpha)
         return replace(state, z=taking_part(grad, y, state.x))
 
     def finish(self, state: ServerState, grad: Oracle) -> ServerState:
@@ -225,7 +228,7 @@ class FedRoD(Server):
     def local_update(self, state: HeadsState, grad: Oracle) -> HeadsState:
         _, v = blocks(grad.shared, state.x.shape[-1])
         eta = self.decayed(self.eta, grad.t)
-        y, p = grad.begin(state.x), state.head.clone()
+        y, p = grad.begin(state.x, over=True), state.head.clone()
         for _ in range(self.K):
             batch = grad.sample()
             g = grad.balanced(y, batch)

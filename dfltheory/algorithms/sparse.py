@@ -57,7 +57,7 @@ class DisPFL(Algorithm):
         return MaskedState(x=luck, z=luck, mask=mask)
 
     def local_update(self, state: MaskedState, grad: Oracle) -> MaskedState:
-        eta, y = self.decayed(self.eta, grad.t), grad.begin(state.x)
+        eta, y = self.decayed(self.eta, grad.t), grad.begin(state.x, over=True)
         for _ in range(self.K):
             y.sub_(self.slope(grad, y).mul_(state.mask), alpha=eta)
         rate = self.prune / 2 * (1 + math.cos(math.pi * grad.t / max(1, grad.horizon)))

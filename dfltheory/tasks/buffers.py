@@ -43,6 +43,14 @@ class Buffers:
         self._arrays = [array for array in self._arrays if sys.getrefcount(array) > _UNUSED + 1]
 
 
+def taken(tensor: torch.Tensor) -> torch.Tensor:
+    """What lies in a tensor, which is empty itself from now on: something else will be written there, and who
+    looks for the old values by the old name shall be told."""
+    values = tensor.detach()
+    tensor.resize_(0)
+    return values
+
+
 def _count_of_an_unused_array() -> int:
     """What sys.getrefcount says of an array that a list alone holds."""
     arrays = [np.empty(1)]
@@ -51,4 +59,4 @@ def _count_of_an_unused_array() -> int:
 
 _UNUSED = _count_of_an_unused_array()
 
-__all__ = ["Buffers"]
+__all__ = ["Buffers", "taken"]

@@ -21,8 +21,9 @@ class LocalWork:
     """Runs ``algorithm.local_update`` on chunks of clients that fit a processor's cache.
 
     Nobody else may hold the state that it is given: what a chunk leaves behind is written over what has been
-    used up. Of the models there is one copy, with room for one chunk more: x lies at one end of it, and what
-    is sent is written from the other end on, always over clients that have done their work.
+    used up. Of the models there is one copy, with room for one chunk more. Local steps that do not look at x
+    again go over it; what comes of others is written from the end where x does not lie, always over clients
+    that have done their work.
     """
 
     def __init__(self, algorithm: Algorithm, chunk: int | None, memory: Buffers):
@@ -70,11 +71,17 @@ class LocalWork:
         held.discard(_storage(state.x))  # where only the result is written, after all else
         into, pieces = self._place(state, sampled, "x" in alone)
         changed, after = {result: into}, state
+        in_one_piece = len(into) == 1  # a client's rows
+        spare = in_one_piece and "x" in alone and grad.active is None and self._has(state.x)
         for rows in pieces:
             part, some = clients_of(state, rows), grad.of(rows)
-            if sampled is None and len(into) == 1:  # a client's rows are in one piece
+            if spare:
+                some.spare = part.x
+            if in_one_piece and into is not state.x:
                 some.room = into[:, rows]
-            after = update(part, some)
+            before, after = after, update(part, some)
+            if part.x.ndim == 1 and before is state:  # local steps went over it, the first of all
+                into = changed[result] = state.x
             new = {
                 name: tensor.clone() if _storage(tensor) in held else tensor  # an old field under a new name
                 for name, tensor in ((name, getattr(after, name)) for name in stacked(after))
@@ -101,6 +108,10 @@ class LocalWork:
         pieces = [slice(a, min(a + chunk, m)) for a in range(0, m, chunk)]
         front, back = self._ends(x)
         return (back, reversed(pieces)) if x.data_ptr() == front.data_ptr() else (front, pieces)
+
+    def _has(self, x: Tensor) -> bool:
+        """Do these models lie in the memory of m and one chunk more?"""
+        return self._models is not None and _storage(x) == _storage(self._models)
 
     def _divided(self, m: int) -> bool:
         return self._chunk is not None and self._chunk < m

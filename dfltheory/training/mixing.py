@@ -16,7 +16,7 @@ from torch import Tensor
 
 from dfltheory.algorithms.base import Mix
 from dfltheory.errors import InputError
-from dfltheory.tasks.buffers import Buffers
+from dfltheory.tasks.buffers import Buffers, taken
 from dfltheory.training.laws import Laws
 from dfltheory.training.randomness import numpy_generator
 
@@ -113,18 +113,23 @@ class _Sparse:
         if S == 1 and d <= width and not over:
             return torch.from_numpy(self._product(before[0])[None])
         into = z if over else self._memory.empty((S, self._weights[0], d), z.dtype)
+        # one piece after the other in the same memory: that of arrays made anew would be new to the processor
+        here, there = (np.empty(max(n, self._weights[0]) * width, before.dtype) for _ in range(2))
         for old, new in zip(before, into.numpy()):
             for begin in range(0, d, width):
                 part = old[:, begin : begin + width]
-                new[:, begin : begin + width] = self._product(np.ascontiguousarray(part))
+                values = here[: part.size].reshape(part.shape)
+                values[...] = part
+                new[:, begin : begin + width] = self._product(values, there, here)
         return into
 
-    def _product(self, values: np.ndarray) -> np.ndarray:
-        """W^times values, for values (n, k) in one piece."""
+    def _product(self, values: np.ndarray, *rooms: np.ndarray) -> np.ndarray:
+        """W^times values, for values (n, k) in one piece; it is worked out in the ``rooms`` in turn."""
         m, n, indptr, indices, weights = self._weights
         k = values.shape[1]
-        for _ in range(self._times):
-            mixed = np.zeros((m, k), values.dtype)
+        for q in range(self._times):
+            mixed = rooms[q % 2][: m * k].reshape(m, k) if rooms else np.empty((m, k), values.dtype)
+            mixed.fill(0)
             csr_matvecs(m, n, k, indptr, indices, weights, values.ravel(), mixed.ravel())
             values = mixed
         return values
@@ -272,13 +277,10 @@ class ServerNetwork:
 
 
 def _taken(sent: Tensor) -> Tensor:
-    """What was sent, whose own name is empty from now on: there will be other models in its place, and who
-    looks for the old ones shall be told."""
+    """What was sent, whose memory gets what comes of it."""
     if sent.ndim == 1:
         raise InputError("z has been mixed in this round, and is no more: mix(z.clone()) leaves it as it is")
-    z = sent.detach()
-    sent.resize_(0)
-    return z
+    return taken(sent)
 
 
 def _mean_of(z: Tensor, active: Tensor) -> Tensor:

@@ -75,14 +75,51 @@ def test_the_users_start_stays_as_it_was(chunk, monkeypatch):
 def test_models_move_between_the_two_ends_of_one_memory(monkeypatch):
     task = images()
     monkeypatch.setattr(type(task), "chunk", lambda self, seeds: 2)
-    run = Run(alg.DFedSAM(eta=0.1, K=1, Q=2), task, RING, 9, [0], 0, None, OneProcess())
-    places = []
+    run = Run(alg.DFedADMM(eta=0.1, K=1, lam=1.0), task, RING, 9, [0], 0, None, OneProcess())
+    row = task.d * task.dtype.itemsize
+    assert [place - run.state.x.data_ptr() for place in places(run)] == [0, 2 * row, 0, 2 * row]
+
+
+def places(run):
+    """Where the models lie before each of four rounds."""
+    found = []
     with torch.no_grad():
         for t in range(4):
-            places.append(run.state.x.data_ptr())
+            found.append(run.state.x.data_ptr())
             run.round(t)
-    row = task.d * task.dtype.itemsize
-    assert [place - places[0] for place in places] == [0, 2 * row, 0, 2 * row]
+    return found
+
+
+GO_OVER = sorted(set(alg.ALGORITHMS) - {"dispfl", "ditto", "dfedadmm", "dfedadmmsam", "dpsgd"})
+
+
+@pytest.mark.parametrize("name", GO_OVER)
+@pytest.mark.parametrize("chunk", [1, 2])
+def test_local_steps_go_over_models_that_nobody_looks_at_again(name, chunk, monkeypatch):
+    task, algorithm = images(), alg.get(name)(**LETTERS[name])
+    monkeypatch.setattr(type(task), "chunk", lambda self, seeds: chunk)
+    run = Run(algorithm, task, RING if algorithm.needs_topology else None, 9, [0], 0, None, OneProcess())
+    place = run.state.x.data_ptr()
+    with torch.no_grad():
+        after, _ = run._work(run.state, run.oracle(0))
+    assert after.z.data_ptr() == place
+    assert after.z.shape == (1, task.m, task.d)
+    assert after.x.numel() == 0
+
+
+def test_clients_that_do_not_take_part_keep_their_models(monkeypatch):
+    """Where some of them do, nobody goes over x."""
+    task, algorithm = images(), alg.FedAvg(eta=0.1, K=1, participation=0.8)
+    monkeypatch.setattr(type(task), "chunk", lambda self, seeds: 2)
+    run = Run(algorithm, task, None, 9, [0], 0, None, OneProcess())
+    before, x = run.state.x.clone(), run.state.x
+    with torch.no_grad():
+        after, _ = run._work(run.state, run.oracle(0, 0.8))
+    idle = ~run.oracle(0, 0.8).active[..., 0]
+    assert idle.sum() == 1
+    assert torch.equal(after.z[idle], before[idle])
+    assert not torch.equal(after.z[~idle], before[~idle])
+    assert after.z.data_ptr() != x.data_ptr()
 
 
 @dataclass(frozen=True, eq=False)

@@ -88,6 +88,24 @@ class KeepsAView(Own):
         return replace(state, x=x, a=x[:, 0])
 
 
+class GoesOver(KeepsAView):
+    """As above; local steps would go over the models if nobody had a view of them."""
+
+    def step(self, state, grad):
+        y = grad.begin(state.x, over=True)
+        return y.sub_(self.slope(grad, y), alpha=self.eta)
+
+
+class GoesOverSome(Own):
+    """Clients that are at work alone and have such gradients go over x, others do not, and keep a vector."""
+
+    def local_update(self, state, grad):
+        own = bool(self.slope(grad, state.x).sum() > 0) and state.x.shape[1] == 1
+        y = grad.begin(state.x, over=own)
+        y.sub_(self.slope(grad, y), alpha=self.eta)
+        return replace(state, z=y, a=2 * y, b=y)
+
+
 class OneForAll(Own):
     """Everybody gets one model, held once, and so is a vector that each then changes."""
 
@@ -183,6 +201,8 @@ OWN = [
     SendsWhatItHad,
     Drops,
     KeepsAView,
+    GoesOver,
+    GoesOverSome,
     OneForAll,
     Noisy,
     Pairs,
@@ -256,6 +276,19 @@ class ServerTwice(MixesTwice):
 def test_who_mixes_z_once_more_is_told(kind, monkeypatch):
     with pytest.raises(InputError, match=r"z has been mixed .* mix\(z\.clone\(\)\)"):
         states(kind(), monkeypatch, 2)
+
+
+class LooksBack(alg.DFedAvg):
+    """Reads x after local steps that went over it."""
+
+    def local_update(self, state, grad):
+        after = super().local_update(state, grad)
+        return replace(after, z=after.z - state.x)
+
+
+def test_who_reads_x_after_local_steps_went_over_it_finds_nothing(monkeypatch):
+    with pytest.raises(RuntimeError, match="size of tensor"):
+        states(LooksBack(eta=0.1, K=1), monkeypatch, 2, seeds=1)
 
 
 def test_who_reads_z_after_it_was_mixed_finds_nothing(monkeypatch):
