@@ -116,6 +116,27 @@ def test_augmentation_crops_and_mirrors_each_image_by_itself():
     assert torch.equal(CropAndFlip(0, fill, flip=False)(X, generators(S)), X)
 
 
+def test_what_is_drawn_tells_the_crop_and_the_mirror():
+    """Of images that are not square: rows and columns are drawn apart, each place as likely as another."""
+    C, H, W, p = 2, 3, 5, 2
+    g = torch.Generator().manual_seed(0)
+    X, fill = torch.rand(1, 1, 40, C, H, W, generator=g), torch.tensor([-1.0, -2.0])
+    change = CropAndFlip(p, fill)
+    drawn = change.draw((1, 1, 40), generators(1, first=4))
+    assert torch.equal(drawn[0], torch.rand(1, 40, 3, generator=generators(1, first=4)[0]))
+    Y, plain = change.apply(X, drawn), CropAndFlip(p, fill, flip=False).apply(X, drawn)
+    assert torch.equal(Y, change(X, generators(1, first=4)))
+    for b in range(40):
+        padded = np.empty((C, H + 2 * p, W + 2 * p), dtype=np.float32)
+        padded[:] = fill.numpy()[:, None, None]
+        padded[:, p : p + H, p : p + W] = X[0, 0, b].numpy()
+        u, v, w = drawn[0, 0, b].tolist()
+        top, left = int(5 * u), int(5 * v)
+        crop = padded[:, top : top + H, left : left + W]
+        np.testing.assert_array_equal(plain[0, 0, b], crop)
+        np.testing.assert_array_equal(Y[0, 0, b], crop[..., ::-1] if w < 0.5 else crop)
+
+
 def test_a_seed_augments_alone_as_among_others():
     X = torch.rand(1, 2, 5, 1, 8, 8).expand(3, -1, -1, -1, -1, -1)
     change = CropAndFlip(4, torch.zeros(1))

@@ -5,8 +5,10 @@ What they claim of their constants is attacked in test_every_constant.py.
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
+from typing import get_args
 
 import pytest
 import torch
@@ -15,10 +17,11 @@ from torch import Tensor
 from dfltheory import tasks
 from dfltheory.errors import InputError, UnknownNameError
 from dfltheory.tasks import Clipped, Regression, Sinusoidal, TwoLayer, curves
-from dfltheory.tasks.regressions import regression
+from dfltheory.tasks.regressions import Loss, regression
 from tests.tasks.attack import heterogeneity, starts
 from tests.tasks.problems import PERSONAL, SYNTHETIC
 
+LOSSES = get_args(Loss)
 TASKS = {**SYNTHETIC, **PERSONAL}
 SAMPLED = [name for name in SYNTHETIC if getattr(SYNTHETIC[name](), "batch", None)]
 MANY = pytest.mark.parametrize("name", TASKS)
@@ -121,6 +124,110 @@ def test_generators_meet_their_prescriptions():
         assert known.standing == {}
 
 
+GENERATORS = {
+    "sinusoidal": tasks.sinusoidal,
+    "clipped": tasks.clipped,
+    "two_layer": tasks.two_layer,
+    "coupled": tasks.coupled,
+    "personal_quadratic": tasks.personal_quadratic,
+    **{f"regression {loss}": functools.partial(regression, loss) for loss in LOSSES},
+}
+
+
+@pytest.mark.parametrize("name", GENERATORS)
+def test_a_seed_is_all_that_a_random_task_depends_on(name):
+    def gradient(seed):
+        task = GENERATORS[name](m=3, seed=seed)
+        return task.gradient(points(task, 1))
+
+    torch.manual_seed(1)
+    before = torch.get_rng_state()
+    one, two, other = (gradient(seed) for seed in (5, 5, 6))
+    assert torch.equal(torch.get_rng_state(), before)
+    assert torch.equal(one, two)
+    assert not torch.equal(one, other)
+
+
+def truths(**options) -> Tensor:
+    """The parameters (m, d) that explain the targets of a regression without outliers."""
+    task = regression("square", m=4, d=3, n=7, outliers=0.0, seed=3, **options)
+    x = torch.linalg.lstsq(task.inputs, task.targets.unsqueeze(-1)).solution.squeeze(-1)
+    torch.testing.assert_close((task.inputs @ x.unsqueeze(-1)).squeeze(-1), task.targets)
+    return x
+
+
+def test_true_parameters_deviate_from_a_common_vector_of_norm_one():
+    common = truths(heterogeneity=0.0)
+    torch.testing.assert_close(common, common[:1].expand(4, -1))
+    assert float(common[0].norm()) == pytest.approx(1.0, rel=1e-12)
+    apart = truths(heterogeneity=0.7) - common
+    torch.testing.assert_close(apart.norm(dim=-1), torch.full((4,), 0.7, dtype=torch.float64))
+    assert float(torch.pdist(apart).min()) > 0.1
+    torch.testing.assert_close(truths() - common, apart * (0.5 / 0.7))  # unless told
+
+
+def test_features_and_outliers_have_the_moments_that_are_told():
+    n = 20_000
+    clean, spoilt = (regression("huber", m=2, d=3, n=n, outliers=o, seed=3) for o in (0.0, 0.3))
+    assert torch.equal(clean.inputs, spoilt.inputs)
+    size = clean.inputs.square().sum(-1)
+    assert float(size.mean()) == pytest.approx(1.0, abs=6 * math.sqrt(2 / 3 / (2 * n)))
+    far = (spoilt.targets - clean.targets)[spoilt.targets != clean.targets]
+    assert len(far) / (2 * n) == pytest.approx(0.3, abs=6 * math.sqrt(0.21 / (2 * n)))
+    assert float(far.std()) == pytest.approx(10.0, rel=6 / math.sqrt(2 * len(far)))
+    usual = regression("huber", m=2, d=3, n=n, seed=3).targets != clean.targets
+    assert float(usual.double().mean()) == pytest.approx(0.1, abs=6 * math.sqrt(0.09 / (2 * n)))
+
+
+def test_labels_of_classification_are_right_but_for_the_outliers():
+    """The labels are multiplied into the features: a right one has a score >= 0 at the true parameters."""
+    x = truths(heterogeneity=0.5)
+    for outliers, sign in ((0.0, 1.0), (1.0, -1.0)):
+        task = regression("logistic", m=4, d=3, n=7, outliers=outliers, heterogeneity=0.5, seed=3)
+        assert float((sign * (task.inputs @ x.unsqueeze(-1))).min()) > 0
+        assert not task.targets.any()
+
+
+def test_noise_of_a_random_regression_is_that_of_its_minibatches_or_told():
+    assert regression(m=2, sigma=0.4).constants.sigma_l == pytest.approx(0.4, rel=1e-12)
+    assert regression(m=2).noise.sigma == pytest.approx(0.1, rel=1e-12)
+    assert regression(m=2, sigma=0.4, batch=3).noise.sigma == 0.0
+    for build in (tasks.sinusoidal, tasks.clipped):
+        assert build(m=2).noise.sigma == pytest.approx(0.1, rel=1e-12)
+
+
+def test_two_clients_half_a_period_apart_pull_against_each_other():
+    """f is the same everywhere, so that all of a gradient a w sin(w x) is deviation."""
+    task = Sinusoidal([[0.0], [math.pi / 4.0]], a=3.0, w=4.0)
+    known = task.constants
+    assert (known.L, known.B, known.f_star) == pytest.approx((48.0, 12.0, 3.0), rel=1e-12)
+    assert (known.sigma_g, known.beta) == pytest.approx((12.0, 12.0), rel=1e-12)
+    x = torch.linspace(0, 2, 9, dtype=torch.float64)[:, None]
+    torch.testing.assert_close(task.global_loss(x), torch.full((9,), 3.0, dtype=torch.float64))
+    torch.testing.assert_close(task.global_hessian(x), torch.zeros(9, 1, 1).double(), rtol=0, atol=1e-12)
+
+
+def test_bounds_of_heterogeneity_by_hand():
+    """||g_i - mean g|| <= (1 - 1/3) B_i + (the others) / 3, the largest for the steepest."""
+    found = Regression.bounded_heterogeneity(torch.tensor([1.0, 4.0, 2.0], dtype=torch.float64))
+    assert found == pytest.approx((math.sqrt(21 / 3), 4 * 2 / 3 + 3 / 3), rel=1e-12)
+    assert Regression.bounded_heterogeneity(torch.tensor([5.0])) == (0.0, 0.0)
+
+
+def test_problems_unless_told():
+    for task in (Sinusoidal([[0.0]]), Clipped([[0.0]])):
+        assert (task.constants.L, task.constants.B, task.constants.sigma_l) == (1.0, 1.0, 0.0)
+    for build in (tasks.sinusoidal, tasks.clipped):
+        task = build()
+        assert (task.m, task.d, task.constants.L, task.constants.B) == pytest.approx((16, 10, 1.0, 1.0))
+        assert float((task.c - task.c.mean(0)).square().sum(-1).mean().sqrt()) == pytest.approx(0.5)
+        assert float(task.c.mean(0).norm()) == pytest.approx(1.0)
+    task = regression()
+    assert (tuple(task.inputs.shape), task.lam, task.batch) == ((16, 20, 10), 0.0, None)
+    assert (type(task.curve), task.curve.curvatures[1]) == (curves.Welsch, 1.0)
+    assert task.curve.steepest == curves.Welsch(1.0).steepest
+
+
 @pytest.mark.parametrize("seed", range(6))
 def test_minimizers_of_separable_tasks(seed):
     for build in (tasks.sinusoidal, tasks.clipped):
@@ -134,6 +241,7 @@ def test_even_numbers_of_clipped_clients_far_apart_have_a_flat_minimum():
     task = Clipped([[-10.0], [10.0]], h=2.0, r=1.0)
     assert float(task.global_gradient(task.x_star.unsqueeze(0)).abs()) < 1e-12
     assert task.f_star == pytest.approx(2.0 * (10 - 0.5))
+    assert task.constants.mu == 0.0  # far away f is linear
     assert task.constants.sigma_g == task.constants.beta == pytest.approx(2.0)
 
 
