@@ -161,6 +161,23 @@ def test_sam_moves_by_rho_along_the_gradient_and_not_at_all_without_one():
     torch.testing.assert_close(block[0, 0].norm(), torch.tensor(0.7, dtype=F64))
 
 
+@pytest.mark.parametrize("name", ["dfedsam", "dfedsgpsm", "dfedadmmsam", "dfedsmdc", "fedsam"])
+def test_sams_second_point_takes_the_place_of_the_first_gradient(name):
+    """The stacked parameters are large: no step has more of them than x, y and one gradient."""
+    points, slopes = [], []
+
+    class Watched(Scripted):
+        def __call__(self, y, batch):
+            points.append(y.data_ptr())
+            slopes.append(super().__call__(y, batch))  # and so no other tensor comes to lie there
+            return slopes[-1]
+
+    algorithm, scripted = alg.get(name)(**LETTERS[name]), Watched(gradients(3))
+    algorithm.local_update(algorithm.init(start(), scripted), scripted)
+    assert len(points) == 4
+    assert points[1::2] == [slope.data_ptr() for slope in slopes[::2]]
+
+
 def path(algorithm, topology=None, rounds=4, **options):
     task = Rows(d=6, **options)
     run = train(algorithm, task, topology, rounds=rounds, seeds=2, seed=3, x0=np.linspace(-1, 1, 6))
