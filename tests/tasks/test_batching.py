@@ -1,0 +1,103 @@
+"""How images lie in memory while convolutions work on them, and that nothing else comes of it."""
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import nn
+from torch.nn import functional
+
+from dfltheory.tasks import batching
+from dfltheory.tasks.batching import Loop, colours_last
+from dfltheory.tasks.modules import Layout
+
+
+class Net(nn.Module):
+    """Convolution, pooling, linear; ``seen`` keeps the strides of what it was given."""
+
+    def __init__(self, colours, flatten, width=3):
+        super().__init__()
+        self.conv, self.linear = nn.Conv2d(colours, width, 3), nn.Linear(6 * width, 2)
+        self.flatten, self.seen = flatten, []
+
+    def forward(self, x):
+        self.seen.append(x.stride())
+        return self.linear(self.flatten(functional.max_pool2d(self.conv(x).relu(), 2)))
+
+
+def reshaped(h):
+    return h.flatten(1)
+
+
+def viewed(h):
+    return h.view(len(h), -1)
+
+
+def loop(flatten=reshaped, colours=2, dtype=torch.float64, width=3):
+    torch.manual_seed(0)
+    net = Net(colours, flatten, width).to(dtype)
+    strategy = Loop(net, functional.cross_entropy, Layout.of(net))
+    strategy.module.seen.clear()
+    images, labels = torch.randn(2, 5, colours, 6, 8, dtype=dtype), torch.randint(2, (2, 5))
+    return strategy, strategy.layout.flat(net).expand(2, -1).contiguous(), images, labels
+
+
+def plainly(strategy, x, images, labels):
+    """Gradients and outputs as torch's users get them, colours first."""
+    gradients, outputs = [], []
+    for own, X, y in zip(x, images, labels):
+        parameters = {
+            name: part.clone().requires_grad_()
+            for name, part in zip(strategy.layout.names, strategy.layout.views(own))
+        }
+        out = torch.func.functional_call(strategy.module, parameters, (X,))
+        parts = torch.autograd.grad(functional.cross_entropy(out, y), list(parameters.values()))
+        gradients.append(torch.cat([part.reshape(-1) for part in parts]))
+        outputs.append(out.detach())
+    strategy.module.seen.clear()
+    return torch.stack(gradients), torch.stack(outputs)
+
+
+@given(shape=st.tuples(*[st.integers(1, 4)] * 4), dtype=st.sampled_from([torch.float32, torch.float64]))
+def test_the_colours_lie_last_and_the_images_are_the_same(shape, dtype):
+    images = torch.randn(shape, dtype=dtype)
+    laid = colours_last(images)
+    _, C, H, W = shape
+    assert laid.stride() == (C * H * W, 1, C * W, C)
+    assert torch.equal(laid, images)
+    assert laid.data_ptr() != images.data_ptr()
+
+
+@pytest.mark.parametrize("colours", [1, 2])
+@pytest.mark.parametrize("flatten", [reshaped, viewed])
+def test_gradients_and_outputs_are_what_they_are_with_colours_first(flatten, colours):
+    strategy, x, images, labels = loop(flatten, colours)
+    gradients, outputs = plainly(strategy, x, images, labels)
+    torch.testing.assert_close(strategy.gradient(x, images, labels), gradients, rtol=0, atol=1e-13)
+    torch.testing.assert_close(strategy.outputs(x, images), outputs, rtol=0, atol=1e-13)
+    assert len(strategy.module.seen) == 5  # one of them to see whether the module takes them so
+    last, first = (48 * colours, 1, 8 * colours, colours), (48 * colours, 48, 8, 1)
+    assert strategy.module.seen[0] == last
+    assert set(strategy.module.seen[1:]) == {first if flatten is viewed else last}
+
+
+@pytest.mark.parametrize("share", [1.01, 0.99])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_heavy_kernels_keep_colours_first_for_gradients_in_single_precision(share, dtype, monkeypatch):
+    strategy, x, images, labels = loop(dtype=dtype, width=4)
+    kernels = 4 * 2 * 3 * 3
+    monkeypatch.setattr(batching, "_KERNELS_WORTH", share * kernels / images[0].numel())
+    keeps = share < 1 and dtype == torch.float32
+    strategy.gradient(x, images, labels)
+    assert (strategy.module.seen[-1][1] == 48) == keeps
+    strategy.outputs(x, images)
+    assert strategy.module.seen[-1][1] == 1
+
+
+def test_what_holds_no_images_stays_as_it_is():
+    strategy, _, images, _ = loop()
+    for X in (images, images[0, 0], images[0].long(), images[0].to("meta")):  # five axes, three, no colours
+        assert strategy._laid_out(X) is X
+    module = nn.Sequential(nn.Flatten(), nn.Linear(96, 2)).double()
+    dense, X = Loop(module, functional.cross_entropy, Layout.of(module)), images[0]
+    assert dense._laid_out(X) is X
