@@ -45,13 +45,17 @@ class DisPFL(Algorithm):
     personal: ClassVar[bool] = True
     source: ClassVar[str] = "Dai et al. 2022"
 
+    def living(self, n: int) -> int:
+        """How many weights of a layer of n live, at every client and in every round."""
+        return max(1, round((1 - self.sparsity) * n))
+
     def init(self, x0: Tensor, grad: Oracle) -> MaskedState:
         mask, luck = torch.zeros_like(x0, dtype=torch.uint8), grad.uniform(tuple(x0.shape[1:]))
         few = max(1, 10**6 // x0.shape[-1])  # clients at a time: the positions of their weights take room
         for living, drawn, start in zip(*(all_of.split(few, dim=1) for all_of in (mask, luck, x0))):
             for block in grad.blocks:
                 n = block.stop - block.start
-                born = drawn[..., block].topk(max(1, round((1 - self.sparsity) * n)), dim=-1).indices
+                born = drawn[..., block].topk(self.living(n), dim=-1).indices
                 living[..., block].scatter_(-1, born, 1)
             torch.mul(start, living, out=drawn)  # what was drawn makes room for the models
         return MaskedState(x=luck, z=luck, mask=mask)
@@ -65,7 +69,9 @@ class DisPFL(Algorithm):
         if rate > 0 and self.sparsity > 0:
             slope = grad(y, grad.sample()).abs_()
             for block in grad.blocks:
-                mask[..., block] = reborn(y[..., block], slope[..., block], mask[..., block], rate)
+                n = block.stop - block.start
+                count = min(round(rate * self.living(n)), n - self.living(n))
+                mask[..., block] = reborn(y[..., block], slope[..., block], mask[..., block], count)
         return replace(state, z=y.mul_(mask), mask=mask)
 
     def communicate(self, state: MaskedState, mix: Mix) -> MaskedState:
@@ -79,15 +85,8 @@ class DisPFL(Algorithm):
         return replace(state, x=x)
 
 
-def reborn(y: Tensor, slope: Tensor, mask: Tensor, rate: float) -> Tensor:
-    """The mask of one layer after the smallest weights died and the steepest dead ones were born.
-
-    Every client has as many living weights n as every other; round(rate * n) change, or as many as are dead.
-    """
-    n = int(mask.flatten(0, -2)[0].sum())
-    count = min(round(rate * n), mask.shape[-1] - n)
-    if count == 0:
-        return mask
+def reborn(y: Tensor, slope: Tensor, mask: Tensor, count: int) -> Tensor:
+    """The mask of one layer after the ``count`` smallest weights died, and the steepest dead were born."""
     infinity = torch.full_like(y, math.inf)
     dying = torch.where(mask > 0, y.abs(), infinity).topk(count, dim=-1, largest=False).indices
     born = torch.where(mask > 0, -infinity, slope).topk(count, dim=-1).indices

@@ -48,7 +48,8 @@ def test_every_layer_of_every_client_starts_with_its_share_of_weights_and_at_lea
     grad = Luck(2 + n, layers)
     state = start(alg.DisPFL(eta=0.1, K=1, sparsity=sparsity), grad)
     drawn = grad.uniform((grad.m, grad.d))
-    assert set(state.mask.unique().tolist()) <= {0.0, 1.0}
+    assert state.mask.dtype == torch.uint8  # a byte, not a number of the models' precision
+    assert set(state.mask.unique().tolist()) <= {0, 1}
     assert (state.mask[..., layers[1]].sum(-1) == living).all()
     assert (state.mask[..., layers[0]].sum(-1) == max(1, round(2 * (1 - sparsity)))).all()
     for i in range(grad.m):
@@ -57,23 +58,36 @@ def test_every_layer_of_every_client_starts_with_its_share_of_weights_and_at_lea
     assert torch.equal(state.x, 3 * state.mask)
 
 
-def test_clients_are_drawn_some_at_a_time():
-    """10^6 weights at once: 12 clients of 10^5 take two goes, and get what they would get alone."""
-    d = 10**5
-    grad = Luck(d, m=12)
-    state = start(alg.DisPFL(eta=0.1, K=1), grad)
-    threshold = grad.uniform((12, d)).sort(-1).values[..., d // 2 - 1 : d // 2]
-    assert torch.equal(state.mask, (grad.uniform((12, d)) > threshold).to(F64))
+@pytest.mark.parametrize(
+    ("m", "d", "at_a_time"), [(12, 10**5, [10, 2]), (13, 90_000, [11, 2]), (2, 10**6 + 1, [1, 1])]
+)
+def test_clients_are_drawn_some_at_a_time(m, d, at_a_time, monkeypatch):
+    """10^6 weights at once, or one client: positions take room. Each gets what it would get alone."""
+    drawn, topk = [], torch.Tensor.topk
+
+    def seen(values, *arguments, **options):
+        drawn.append(tuple(values.shape))
+        return topk(values, *arguments, **options)
+
+    grad = Luck(d, m=m)
+    with monkeypatch.context() as watched:
+        watched.setattr(torch.Tensor, "topk", seen)
+        state = start(alg.DisPFL(eta=0.1, K=1), grad)
+    assert drawn == [(1, clients, d) for clients in at_a_time]
+    luck = grad.uniform((m, d))
+    threshold = luck.kthvalue(d - round(d / 2), dim=-1, keepdim=True).values
+    assert torch.equal(state.mask, (luck > threshold).to(torch.uint8))
 
 
 def test_masks_rest_where_nothing_is_pruned_or_nothing_is_dead():
     """No gradient is asked for then: rate 0 at the end of the annealing, or prune = 0, or a full mask."""
-    for algorithm, t in (
-        (alg.DisPFL(eta=0.1, K=2), 4),
-        (alg.DisPFL(eta=0.1, K=2, prune=0.0), 0),
-        (alg.DisPFL(eta=0.1, K=2, sparsity=0.0), 0),
+    for algorithm, t, horizon in (
+        (alg.DisPFL(eta=0.1, K=2), 4, 4),
+        (alg.DisPFL(eta=0.1, K=2), 1, 1),
+        (alg.DisPFL(eta=0.1, K=2, prune=0.0), 0, 4),
+        (alg.DisPFL(eta=0.1, K=2, sparsity=0.0), 0, 4),
     ):
-        grad = Luck(8, t=t)
+        grad = Luck(8, t=t, horizon=horizon)
         state = start(algorithm, grad)
         local = algorithm.local_update(state, grad)
         assert torch.equal(local.mask, state.mask)
@@ -89,8 +103,8 @@ def test_the_cosine_says_how_many_weights_change(t, changed):
     grad = Luck(8, t=t)
     state = start(algorithm, grad)
     local = algorithm.local_update(state, grad)
-    assert ((local.mask - state.mask) == 1).sum(-1).tolist() == [[changed] * 3]
-    assert ((local.mask - state.mask) == -1).sum(-1).tolist() == [[changed] * 3]
+    assert (local.mask > state.mask).sum(-1).tolist() == [[changed] * 3]
+    assert (local.mask < state.mask).sum(-1).tolist() == [[changed] * 3]
     assert grad.asked == 2
     assert torch.equal(local.z, local.z * local.mask)
     born = local.mask > state.mask
@@ -106,27 +120,53 @@ def _no_rounds():
     return start(alg.DisPFL(eta=0.1, K=1), grad), grad
 
 
+@pytest.mark.parametrize(
+    ("sparsity", "prune", "changed"),
+    [
+        (0.5, 1.0, [4, 1, 0]),  # all the living of 8 and of 2; the only weight of a layer stays
+        (0.5, 0.1, [0, 0, 0]),  # 0.4 and 0.1 of a weight
+        (0.25, 1.0, [2, 0, 0]),  # 6 of 8 live: as many as are dead change; 1.5 of 2 is 2: none is dead
+        (0.75, 1.0, [2, 1, 0]),  # 0.5 of 2 is 0, and yet one lives
+        (0.25, 0.25, [2, 0, 0]),  # a quarter of 6 is 1.5, rounded to 2; of the 8 it would be 2, too
+        (0.75, 0.25, [0, 0, 0]),  # a quarter of 2; of the 8 it would be 2
+    ],
+)
+def test_in_every_layer_a_share_of_the_living_changes_and_no_more_than_are_dead(sparsity, prune, changed):
+    """Weights are 3 - 0.1 j: the last of the living are the smallest, the last of the dead the steepest."""
+    algorithm = alg.DisPFL(eta=0.1, K=1, sparsity=sparsity, prune=prune)
+    layers = (slice(0, 8), slice(8, 10), slice(10, 11))
+    grad = Luck(11, layers)
+    state = start(algorithm, grad)
+    local = algorithm.local_update(state, grad)
+    for layer, count in zip(layers, changed, strict=True):
+        before, after = state.mask[..., layer], local.mask[..., layer]
+        assert (before.sum(-1) == algorithm.living(before.shape[-1])).all()
+        for old, new in zip(before[0], after[0], strict=True):
+            living, dead = (old > 0).nonzero()[:, 0].tolist(), (old == 0).nonzero()[:, 0].tolist()
+            assert (new < old).nonzero()[:, 0].tolist() == living[len(living) - count :]
+            assert (new > old).nonzero()[:, 0].tolist() == dead[len(dead) - count :]
+
+
 def test_the_smallest_die_and_the_steepest_dead_are_born():
-    mask = torch.tensor([[[1.0, 1, 1, 1, 0, 0, 0, 0]]], dtype=F64)
+    mask = torch.tensor([[[1, 1, 1, 1, 0, 0, 0, 0]]], dtype=torch.uint8)
     y = torch.tensor([[[-5.0, 0.1, 3, -0.2, 0, 0, 0, 0]]], dtype=F64)
     slope = torch.tensor([[[9.0, 9, 9, 9, 1, 4, 3, 2]]], dtype=F64)
-    assert reborn(y, slope, mask, 0.5).tolist() == [[[1, 0, 1, 0, 0, 1, 1, 0]]]
-    assert reborn(y, slope, mask, 0.1) is mask  # round(0.4) = 0
-    full = torch.ones_like(mask)
-    assert reborn(y, slope, full, 0.5) is full  # none is dead
-    almost = full.clone()
-    almost[..., 7] = 0
-    y[..., 4:7] = 1.0
-    one = reborn(y, slope, almost, 0.9)  # one is dead: one changes, not six
-    assert one[0, 0].tolist() == [1, 0, 1, 1, 1, 1, 1, 1]
+    before = mask.clone()
+    assert reborn(y, slope, mask, 0).tolist() == [[[1, 1, 1, 1, 0, 0, 0, 0]]]
+    assert reborn(y, slope, mask, 1).tolist() == [[[1, 0, 1, 1, 0, 1, 0, 0]]]
+    assert reborn(y, slope, mask, 2).tolist() == [[[1, 0, 1, 0, 0, 1, 1, 0]]]
+    assert reborn(y, slope, mask, 4).tolist() == [[[0, 0, 0, 0, 1, 1, 1, 1]]]
+    assert torch.equal(mask, before)
 
 
-def test_the_first_clients_count_is_every_clients():
-    """Two seeds, two clients with as many living weights in other places."""
-    mask = torch.zeros(2, 2, 6, dtype=F64)
+def test_every_client_of_every_seed_chooses_among_its_own_weights():
+    """Two seeds, two clients with as many living weights in other places: the last is the steepest."""
+    mask = torch.zeros(2, 2, 6, dtype=torch.uint8)
     mask[0, 0, :2] = mask[0, 1, 2:4] = mask[1, 0, 4:] = mask[1, 1, ::4] = 1
-    y, slope = torch.ones(2, 2, 6, dtype=F64), torch.arange(6.0, dtype=F64).expand(2, 2, 6)
-    assert (reborn(y, slope, mask, 0.5).sum(-1) == 2).all()
+    y = -torch.arange(1.0, 7, dtype=F64).expand(2, 2, 6)
+    slope = torch.arange(6.0, dtype=F64).expand(2, 2, 6)
+    expected = [[[0, 1, 0, 0, 0, 1], [0, 0, 0, 1, 0, 1]], [[0, 0, 0, 1, 0, 1], [0, 0, 0, 0, 1, 1]]]
+    assert reborn(y, slope, mask, 1).tolist() == expected
 
 
 @pytest.mark.parametrize("short", [4096, 2])
