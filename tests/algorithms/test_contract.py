@@ -11,8 +11,8 @@ import dfltheory.algorithms as alg
 from dfltheory.errors import DFLTheoryError, UnknownNameError
 from dfltheory.training import train
 from dfltheory.training.oracle import RoundOracle
+from tests.algorithms.oracles import GoesOver, LuckElsewhere, Renamed, course
 from tests.algorithms.problems import Rows, dense_mix, permuted_average, ring_matrix
-from tests.algorithms.renamed import Renamed, course
 from tests.algorithms.table import LETTERS, MIXING, PERSONAL, SIGNATURES, WITHOUT_NETWORK
 
 REGISTERED = sorted(alg.ALGORITHMS)
@@ -245,6 +245,19 @@ def test_what_was_sent_is_not_looked_at_once_it_was_mixed(name):
 
 
 @pytest.mark.parametrize("name", NAMES)
+def test_local_steps_that_go_over_the_models_do_not_look_back(name):
+    task, algorithm = problem(), make(name)
+    state, grad = state_of(algorithm, task), GoesOver(task, range(2), 3, 1, 5)
+    expected = algorithm.local_update(state, oracle(task, 1))
+    found = algorithm.local_update(dataclasses.replace(state, x=state.x.clone()), grad)
+    for key in tensors(expected).keys() - {"x"}:
+        assert torch.equal(tensors(found)[key], tensors(expected)[key])
+    looks_back = {"dfedadmm", "dfedadmmsam", "ditto"}  # at z - x, and at the server's model
+    makes_no_steps = name.startswith("dpsgd")
+    assert grad.said is (None if makes_no_steps else name not in looks_back)
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_same_seed_same_bits(name):
     algorithm = make(name)
     topology = ring_matrix(5) if algorithm.needs_topology else None
@@ -293,13 +306,6 @@ class Elsewhere(Rows):
         super().__init__(d=D, shared=slice(0, 4), parts=((0, 3), (3, D)), batch=None)
         self.device = torch.device("meta")
         self.rows = self.rows.to(self.device)
-
-
-class LuckElsewhere(RoundOracle):
-    """There are no generators there."""
-
-    def uniform(self, shape):
-        return torch.empty(len(self._generators), *shape, dtype=self._task.dtype, device=self._task.device)
 
 
 @pytest.mark.parametrize("name", NAMES)

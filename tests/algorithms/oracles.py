@@ -1,4 +1,4 @@
-"""A run, and the same run when its clients go by other names."""
+"""Oracles that show what an algorithm may not do, and a run by hand that asks them."""
 
 import torch
 
@@ -21,6 +21,25 @@ class Renamed(RoundOracle):
 
     def uniform(self, shape):
         return super().uniform(shape)[:, self.order]
+
+
+class GoesOver(RoundOracle):
+    """Local steps that may go over the models do, and leave nothing of them."""
+
+    said = None
+
+    def begin(self, x, over=False):
+        y, self.said = x.clone(), over
+        if over:
+            x.fill_(float("nan"))
+        return y
+
+
+class LuckElsewhere(RoundOracle):
+    """Numbers on a device that has no generator: any."""
+
+    def uniform(self, shape):
+        return torch.empty(len(self._generators), *shape, dtype=self._task.dtype, device=self._task.device)
 
 
 def course(algorithm, task, kind, x0, W, share):
