@@ -118,6 +118,11 @@ def test_w2_batched_numpy(versus):
 @pytest.mark.parametrize("model", ["cifar_cnn", "vgg11", "resnet18"])
 def test_w3_plain_training(versus, model, rho):
     """One round of m clients against one plain model on as many minibatches of the same size."""
+    ours, by_hand = w3(model, rho)
+    versus(ours, by_hand, "goal <= 2.1, mixing included" if rho else "goal <= 1.05, mixing included", turns=5)
+
+
+def w3(model, rho, layout=torch.contiguous_format):
     m, size = {"cifar_cnn": 100, "vgg11": 8, "resnet18": 4}[model], 20
     torch.manual_seed(0)
     X, y = torch.randn(m, size, 3, 32, 32), torch.randint(10, (m, size))
@@ -128,12 +133,17 @@ def test_w3_plain_training(versus, model, rho):
     def by_hand():
         for images, labels in zip(X, y):
             optimizer.zero_grad()
-            functional.cross_entropy(plain(images), labels).backward()
+            functional.cross_entropy(plain(images.contiguous(memory_format=layout)), labels).backward()
             optimizer.step()
 
     task = Supervised(module, list(zip(X, y)), batch=size)
-    ours = rounds_of(algorithms.DFedSAM(eta=0.05, K=1, rho=rho), task, graphs.ring(m))
-    versus(ours, by_hand, "goal <= 2.1, mixing included" if rho else "goal <= 1.05, mixing included", turns=5)
+    return rounds_of(algorithms.DFedSAM(eta=0.05, K=1, rho=rho), task, graphs.ring(m)), by_hand
+
+
+def test_w3_plain_training_colours_last(versus):
+    """As above, with images laid out for the plain model as the core lays them out: what the core costs."""
+    ours, by_hand = w3("cifar_cnn", 0.0, torch.channels_last)
+    versus(ours, by_hand, "colours last on both sides: no goal", turns=5)
 
 
 @pytest.mark.parametrize("m", [1000, 10_000])

@@ -100,7 +100,7 @@ class Loop(Strategy):
                 self._last = ()
                 out = self.bind(x[n])(self._laid_out(X[n], slope=True))
                 loss = self.criterion(out if offset is None else out + offset[n], y[n])
-                parts = torch.autograd.grad(loss, self._parameters, allow_unused=True, materialize_grads=True)
+                parts = torch.autograd.grad(loss, self._parameters, materialize_grads=True)
                 torch.cat([part.reshape(-1) for part in parts], out=g[n])
                 self._last = parts
                 losses.append(loss.detach())

@@ -112,20 +112,14 @@ class Quadratic(Synthetic):
         return torch.equal(self.A, self.A[:1].expand_as(self.A))
 
     @cached_property
-    def _numpy(self) -> tuple[np.ndarray, np.ndarray] | None:
-        """A (m, d, d) and b (m, d) as numpy sees them, where it can and where every client has a matrix."""
+    def _matrices(self) -> np.ndarray | None:
+        """A (m, d, d) as numpy sees it, where it can and where every client has a matrix."""
         known = self.dtype in (torch.float32, torch.float64) and self.device.type == "cpu"
-        return (
-            (self.A.numpy(), self.b.numpy()) if known and self.A.shape == (self.m, self.d, self.d) else None
-        )
+        return self.A.numpy() if known and self.A.shape == (self.m, self.d, self.d) else None
 
     # -- the functions -------------------------------------------------------------------------
 
     def client_gradient(self, x: Tensor) -> Tensor:
-        if self._numpy is not None and x.shape[0] == 1 and x.ndim == 3 and not x.requires_grad:
-            # one vector for each matrix: numpy's row of vector-matrix products is the fastest there is
-            A, b = self._numpy
-            return torch.from_numpy(_vecmat(x.numpy() - b, A))  # A is symmetric
         return self._times(x - self.b)
 
     def client_loss(self, x: Tensor) -> Tensor:
@@ -142,6 +136,9 @@ class Quadratic(Synthetic):
             return self.A * r
         if len(self.A) == 1:
             return r @ self.A[0]
+        if r.ndim == 3 and r.shape[0] == 1 and self._matrices is not None and not r.requires_grad:
+            # one vector for each matrix: numpy's row of vector-matrix products is the fastest there is
+            return torch.from_numpy(_vecmat(r.numpy(), self._matrices))
         if r.ndim == 3:  # one product of (S, d) and (d, d) for each client, A being symmetric
             return torch.matmul(r.transpose(0, 1), self.A).transpose(0, 1)
         return torch.matmul(self.A, r.unsqueeze(-1)).squeeze(-1)

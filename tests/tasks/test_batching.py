@@ -81,6 +81,17 @@ def test_gradients_and_outputs_are_what_they_are_with_colours_first(flatten, col
     assert set(strategy.module.seen[1:]) == {first if flatten is viewed else last}
 
 
+def test_parameters_that_the_loss_does_not_see_have_gradient_zero():
+    strategy, x, images, labels = loop()
+    d = x.shape[1]
+    strategy.module.extra = nn.Linear(3, 1, bias=False).double()
+    more = Loop(strategy.module, functional.cross_entropy, Layout.of(strategy.module))
+    g = more.gradient(torch.cat([x, torch.ones(2, 3, dtype=x.dtype)], dim=1), images, labels)
+    assert more.module.seen[-1][1] == 1
+    assert torch.equal(g[:, :d], strategy.gradient(x, images, labels))
+    assert (g[:, d:] == 0).all()
+
+
 @pytest.mark.parametrize("share", [1.01, 0.99])
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 def test_heavy_kernels_keep_colours_first_for_gradients_in_single_precision(share, dtype, monkeypatch):
@@ -98,6 +109,7 @@ def test_what_holds_no_images_stays_as_it_is():
     strategy, _, images, _ = loop()
     for X in (images, images[0, 0], images[0].long(), images[0].to("meta")):  # five axes, three, no colours
         assert strategy._laid_out(X) is X
+        assert strategy._any_layout is None  # nothing has been tried
     module = nn.Sequential(nn.Flatten(), nn.Linear(96, 2)).double()
     dense, X = Loop(module, functional.cross_entropy, Layout.of(module)), images[0]
     assert dense._laid_out(X) is X
