@@ -148,14 +148,16 @@ class Quadratic(Synthetic):
     @cached_property
     def x_star(self) -> Tensor:
         """The minimizer of f (that of least norm where there are many), (d,)."""
-        mean, pull = self.A.mean(0), self._times(self.b).mean(0)
+        mean, pull = (t.mean(0, dtype=torch.float64) for t in (self.A, self._times(self.b)))
+        top, eps = float(self.A.abs().max()), torch.finfo(self.dtype).eps
         if self.is_diagonal:
-            values, vectors, rotated = mean, None, pull
+            values, vectors, rotated, size = mean, None, pull, top
         else:
             values, vectors = torch.linalg.eigh(mean)
             rotated = vectors.mT @ pull
-        top, eps = float(self.A.abs().max()), torch.finfo(self.dtype).eps
-        null = values.abs() <= 100 * self.d * eps * top
+            size = torch.linalg.vector_norm(self.A, dim=(1, 2), dtype=torch.float64).mean()
+        # what rounding of the entries, and then the decomposition, may make of the eigenvalue 0
+        null = values.abs() <= eps * size + 100 * self.d * torch.finfo(torch.float64).eps * top
         if bool((values[~null] < 0).any()):
             raise InputError(
                 f"f has no minimum: the mean Hessian has the eigenvalue {float(values.min()):.6g} < 0"
@@ -166,7 +168,7 @@ class Quadratic(Synthetic):
                 f"f has no minimum: it falls with slope {slope:.3g} along the null space of the mean Hessian"
             )
         solution = torch.where(null, torch.zeros_like(rotated), rotated / values.masked_fill(null, 1.0))
-        return solution if vectors is None else vectors @ solution
+        return (solution if vectors is None else vectors @ solution).to(self.dtype)
 
     @cached_property
     def f_star(self) -> float:
@@ -190,8 +192,9 @@ class Quadratic(Synthetic):
 
     @cached_property
     def _constants(self) -> ProblemConstants:
-        spectrum = self.A if self.is_diagonal else torch.linalg.eigvalsh(self.A)
-        mean = self.A.mean(0)
+        single = torch.promote_types(self.dtype, torch.float32)  # no half precision can be decomposed
+        spectrum = self.A if self.is_diagonal else torch.linalg.eigvalsh(self.A.to(single))
+        mean = self.A.mean(0, dtype=torch.float64)
         mu = mean.min() if self.is_diagonal else torch.linalg.eigvalsh(mean)[0]
         sigma_g = beta = math.inf
         if self.common_hessian:

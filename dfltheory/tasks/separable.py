@@ -86,11 +86,12 @@ class Sinusoidal(Separable):
 
     @cached_property
     def _phasors(self) -> Tensor:
-        return torch.polar(torch.ones_like(self.c), -self.w * self.c)
+        angle = -self.w * self.c.to(torch.promote_types(self.dtype, torch.float32))  # of half precision: none
+        return torch.polar(torch.ones_like(angle), angle)
 
     @cached_property
     def x_star(self) -> Tensor:
-        return -self._phasors.mean(0).angle() / self.w
+        return (-self._phasors.mean(0).angle() / self.w).to(self.dtype)
 
     @property
     def constants(self) -> ProblemConstants:
