@@ -22,8 +22,8 @@ def in_a_row(clients: Sequence[Examples], what: str, dtype: torch.dtype, device:
     if not len(clients):
         raise InputError("a task needs at least one client")
     inputs, targets = [], []
-    for i, (X, y) in enumerate(clients):
-        X, y = torch.as_tensor(X), torch.as_tensor(y)
+    for i, client in enumerate(clients):
+        X, y = _pair(f"{what} {i}", client)
         if len(X) == 0 or len(X) != len(y):
             raise InputError(f"{what} {i} has {len(X)} inputs and {len(y)} targets: give as many, at least 1")
         for kind, values, before in (("inputs", X, inputs), ("targets", y, targets)):
@@ -43,11 +43,22 @@ def tests_in_a_row(test: Any, m: int, dtype: torch.dtype, device: torch.device) 
     """One common test set (X, y), or one for each of m clients."""
     if test is None:
         return None
-    if isinstance(test, tuple) and len(test) == 2 and torch.as_tensor(test[0]).ndim > 0:
+    if isinstance(test, tuple) and len(test) == 2 and not isinstance(test[0], tuple):
         return in_a_row([test], "the test set", dtype, device)
     if len(test) != m:
         raise InputError(f"{len(test)} test sets for {m} clients: give one for each, or one pair for all")
     return in_a_row(test, "test set", dtype, device)
+
+
+def _pair(whose: str, given: Any) -> tuple[Tensor, Tensor]:
+    try:
+        X, y = (torch.as_tensor(part) for part in given)
+        if X.ndim == 0 or y.ndim == 0:
+            raise ValueError("a single number")
+    except (TypeError, ValueError, RuntimeError) as error:
+        why = " ".join(str(error).split())[:100]
+        raise InputError(f"{whose} is no pair (X, y) of tensors or arrays: {why}") from error
+    return X, y
 
 
 def first_not_finite(values: Tensor) -> int | None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import warnings
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -47,6 +48,8 @@ def refuse_unfit(module: nn.Module, dtype: torch.dtype | None = None) -> None:
 
     Their forward pass changes state or draws random numbers, or parameters are whole numbers or frozen.
     """
+    if not isinstance(module, nn.Module):
+        raise InputError(f"module is {module!r}: give a torch.nn.Module, as torch.nn.Linear(784, 10)")
     if dtype is not None and not dtype.is_floating_point:
         raise InputError(f"dtype = {dtype} must be a floating-point type, as torch.float32")
     for name, p in module.named_parameters():
@@ -77,8 +80,17 @@ def shared_index(module: nn.Module, personal: str | Sequence[str] | None) -> sli
     return slice(int(index[0]), int(index[-1]) + 1) if len(index) else slice(0, 0)
 
 
-def refuse_mismatch(module: nn.Module, one: Tensor, y: Tensor, classes: bool) -> None:
-    """Refuse data that the module cannot take: ``one`` prepared input (1, ...), all targets, as classes."""
+def refuse_mismatch(
+    module: nn.Module,
+    one: Tensor,
+    y: Tensor,
+    classes: bool,
+    loss: Callable[[Tensor, Tensor], Tensor] | None = None,
+) -> None:
+    """Refuse data that the module cannot take: ``one`` prepared input (1, ...), all targets, as classes.
+
+    A ``loss`` that is told is tried too; that torch would stretch targets to outputs counts as a mismatch.
+    """
     shape = tuple(one.shape[1:])
     try:
         with torch.no_grad():
@@ -93,11 +105,28 @@ def refuse_mismatch(module: nn.Module, one: Tensor, y: Tensor, classes: bool) ->
         raise InputError(
             f"the module returns a {type(out).__name__}, not one tensor: wrap it so that it does"
         )
+    if loss is not None:
+        try:
+            with torch.no_grad(), warnings.catch_warnings():
+                warnings.filterwarnings("error", message="Using a target size")
+                loss(out, y[:1])
+        except (RuntimeError, TypeError, ValueError, IndexError, UserWarning) as error:
+            if classes and y.ndim == 1 and out.ndim == 2:  # a label that the module does not know
+                _refuse_labels(out, y)
+            gives, wanted = tuple(out.shape[1:]), tuple(y.shape[1:])
+            why = " ".join(str(error).split())[:160]
+            raise InputError(
+                f"the loss cannot hold outputs of shape {gives} against targets of shape {wanted}: {why}"
+            ) from error
     if classes:
-        places = torch.nonzero((y < 0) | (y >= out.shape[-1])).flatten()
-        if len(places):
-            label, last = int(y[places[0]]), out.shape[-1] - 1
-            raise InputError(f"example {int(places[0])} has the label {label}: the module knows 0 to {last}")
+        _refuse_labels(out, y)
+
+
+def _refuse_labels(out: Tensor, y: Tensor) -> None:
+    places = torch.nonzero((y < 0) | (y >= out.shape[-1])).flatten()
+    if len(places):
+        label, last = int(y[places[0]]), out.shape[-1] - 1
+        raise InputError(f"example {int(places[0])} has the label {label}: the module knows 0 to {last}")
 
 
 __all__ = ["Layout", "refuse_mismatch", "refuse_unfit", "shared_index"]

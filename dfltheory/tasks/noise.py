@@ -43,9 +43,14 @@ class Gaussian(Noise):
     """
 
     def __init__(self, sigma: float | Sequence[float] | Tensor):
-        self.sigmas = torch.as_tensor(sigma, dtype=torch.float64)
-        if self.sigmas.ndim > 1 or not bool(((self.sigmas >= 0) & self.sigmas.isfinite()).all()):
-            raise InputError(f"noise sigma = {sigma} must be a number >= 0, or one such number per client")
+        wanted = f"noise sigma = {sigma} must be a number >= 0, or one such number per client"
+        try:
+            self.sigmas = torch.as_tensor(sigma, dtype=torch.float64)
+        except (TypeError, ValueError, RuntimeError):
+            raise InputError(wanted) from None
+        good = self.sigmas.ndim <= 1 and self.sigmas.numel() > 0
+        if not (good and bool(((self.sigmas >= 0) & self.sigmas.isfinite()).all())):
+            raise InputError(wanted)
         self._largest = float(self.sigmas.max())
 
     @property
@@ -77,7 +82,8 @@ class FiniteSupport(Noise):
 
     def __init__(self, shifts: Tensor | Sequence):
         self.shifts = torch.as_tensor(shifts, dtype=torch.float64)
-        if self.shifts.ndim not in (2, 3) or not bool(self.shifts.isfinite().all()):
+        fits = self.shifts.ndim in (2, 3) and self.shifts.numel() > 0
+        if not (fits and bool(self.shifts.isfinite().all())):
             raise InputError("noise shifts must be finite and of shape (n, d) or (m, n, d)")
         bias = float(self.shifts.mean(-2).norm(dim=-1).max())
         size = float(self.shifts.norm(dim=-1).max())

@@ -86,9 +86,18 @@ def split(
     t = _labels(test_labels, "test labels") if test_labels is not None else np.zeros(0, np.int64)
     if kind not in get_args(Kind):
         raise UnknownNameError("partition", kind, set(get_args(Kind)))
-    if m < 1:
-        raise InputError(f"a partition needs m >= 1 clients, not {m}")
-    if minimum < 1 or minimum * m > len(y):
+    whole = {
+        "m": m,
+        "minimum": minimum,
+        "classes_per_client": classes_per_client,
+        "tries": tries,
+        "seed": seed,
+    }
+    for name, value in whole.items():
+        least = 0 if name == "seed" else 1
+        if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
+            raise InputError(f"{name} = {value!r} of a partition must be a whole number >= {least}")
+    if minimum * m > len(y):
         raise InputError(
             f"{len(y)} examples cannot give {m} clients at least {minimum} each: take fewer clients"
         )

@@ -110,6 +110,7 @@ class Supervised(Task):
         name: str = "supervised",
     ):
         refuse_unfit(module, dtype)
+        clients = list(clients)
         self.name = name
         self.layout = Layout.of(module)
         self.d, self.m = self.layout.d, len(clients)
@@ -121,7 +122,7 @@ class Supervised(Task):
         self._test = tests_in_a_row(test, self.m, self.dtype, self.device)
         self.batch = _checked_batch(batch)
         self.weight_decay = float(weight_decay)
-        if self.weight_decay < 0:
+        if not 0 <= self.weight_decay < torch.inf:
             raise InputError(f"weight_decay = {weight_decay} must be a number >= 0")
         for word, value, known in (
             ("sampling", sampling, {"iid", "epochs"}),
@@ -132,11 +133,12 @@ class Supervised(Task):
         self.sampling, self._start = sampling, start
         self.shared = shared_index(self.module, personal)
         self.criterion = self._criterion(loss)
+        known_loss = self.criterion in LOSSES.values()
         classes = self.criterion is LOSSES["cross_entropy"] and not self.y.is_floating_point()
-        refuse_mismatch(self.module, self._prepared(self.X[:1]), self.y, classes)
+        one = self._prepared(self.X[:1])
+        refuse_mismatch(self.module, one, self.y, classes, self.criterion if known_loss else None)
         self.strategy = choose(self.module, self.criterion, self.layout, self.device, strategy)
         self._single = Loop(self.module, self.criterion, self.layout)
-        known_loss = self.criterion in LOSSES.values()
         self._constants = constants or (
             ProblemConstants(f_star=0.0, standing={"f_star": "bound"}) if known_loss else ProblemConstants()
         )

@@ -17,7 +17,10 @@ from dfltheory.tasks.task import Task
 
 def full_precision(value: Any) -> Tensor:
     """A tensor of the value: torch would round Python's numbers to float32 first, numpy keeps them."""
-    return value if isinstance(value, Tensor) else torch.as_tensor(np.asarray(value))
+    try:
+        return value if isinstance(value, Tensor) else torch.as_tensor(np.asarray(value))
+    except (TypeError, ValueError):
+        raise InputError(f"a {type(value).__name__} is no array of numbers: {value!r:.60}") from None
 
 
 class Synthetic(Task):
@@ -38,6 +41,8 @@ class Synthetic(Task):
     ):
         if m < 1 or d < 1:
             raise InputError(f"a task needs m >= 1 clients and d >= 1 parameters, not m = {m}, d = {d}")
+        if not dtype.is_floating_point:
+            raise InputError(f"dtype = {dtype} must be a floating-point type, as torch.float64")
         self.m, self.d, self.dtype, self.device = m, d, dtype, torch.device(device)
         self.noise = as_noise(noise)
         self.noise.check(m, d)
@@ -72,7 +77,10 @@ class Synthetic(Task):
 
     def _tensor(self, value: Any, name: str) -> Tensor:
         """A finite tensor of this task's dtype and device."""
-        tensor = full_precision(value).to(dtype=self.dtype, device=self.device)
+        tensor = full_precision(value)
+        if tensor.is_complex():
+            raise InputError(f"{name} is complex: give real numbers")
+        tensor = tensor.to(dtype=self.dtype, device=self.device)
         if not bool(tensor.isfinite().all()):
             raise InputError(f"{name} has an entry that is not finite")
         return tensor

@@ -214,6 +214,33 @@ def test_high_dimension_stays_diagonal():
     assert task.constants.sigma_g == pytest.approx(1.0, rel=1e-9)
 
 
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    ("dtype", "tolerance"),
+    [(torch.float32, 1e-5), (torch.float16, 0.02), (torch.bfloat16, 0.1)],
+    ids=["single", "half", "brain"],
+)
+def test_constants_are_right_to_the_tasks_precision(kind, dtype, tolerance):
+    for d, mu in ((20, 0.3), (20, 0.0), (2000 if kind == "diagonal" else 60, 0.1)):
+        exact, rounded = (
+            quadratic(4, d, 1.0, mu, 1.0, seed=2, hessians=kind, dtype=t) for t in (torch.float64, dtype)
+        )
+        assert rounded.x_star.dtype == dtype
+        torch.testing.assert_close(rounded.x_star.double(), exact.x_star, rtol=0, atol=tolerance)
+        for name, value in exact.constants.known().items():
+            found = getattr(rounded.constants, name)
+            assert found == pytest.approx(value, rel=tolerance, abs=0.1 * tolerance), name
+
+
+def test_high_dimension_in_single_precision_has_the_minimum_of_double_precision():
+    """What counts as the eigenvalue 0 does not grow with the dimension, there being nothing to decompose."""
+    one, two = (quadratic(3, 100_000, hessians="diagonal", dtype=t) for t in (torch.float32, torch.float64))
+    assert one.constants.f_star == pytest.approx(two.constants.f_star, rel=1e-5)
+    assert float(one.x_star.norm()) == pytest.approx(1.0, rel=1e-5)
+    flat = Quadratic(np.diag([1.0, 1e-9, 0.0]), np.ones((2, 3)))
+    np.testing.assert_allclose(flat.x_star, [1.0, 1.0, 0.0], atol=1e-6)
+
+
 def test_gradient_with_a_minibatch_adds_its_shift_and_the_loss_its_inner_product():
     task = quadratic(3, 2, seed=0, sigma=0.5)
     batch = task.sample([torch.Generator().manual_seed(s) for s in range(4)])
@@ -326,6 +353,21 @@ EYE = np.eye(2)
         (lambda: FiniteSupport([[1.0], [1.0]]), "average"),
         (lambda: FiniteSupport([[[1.0], [-1.0]], [[1.0], [-1.5]]]), "average to norm 0.25, not 0"),
         (lambda: FiniteSupport([1.0, -1.0]), "shape"),
+        (lambda: FiniteSupport(np.zeros((0, 2))), "shape"),
+        (lambda: Quadratic(EYE, np.zeros((3, 2)), "much"), "noise sigma = much must be a number"),
+        (lambda: Quadratic(EYE, np.zeros((3, 2)), None), "noise sigma = None must be a number"),
+        (lambda: Quadratic(EYE, np.zeros((3, 2)), []), r"noise sigma = \[\] must be a number"),
+        (lambda: Quadratic(EYE, np.zeros((3, 2)), [[0.1]]), "must be a number >= 0, or one such number"),
+        (lambda: Quadratic("a", np.zeros((3, 2))), "a str is no array of numbers: 'a'"),
+        (
+            lambda: Quadratic(1.0, [[0.0], [1.0, 2.0]]),
+            r"a list is no array of numbers: \[\[0.0\], \[1.0, 2.0\]\]",
+        ),
+        (lambda: Quadratic(1j, np.zeros((3, 2))), "A is complex: give real numbers"),
+        (
+            lambda: Quadratic(1.0, [[0], [1]], dtype=torch.int64),
+            "dtype = torch.int64 must be a floating-point",
+        ),
         (lambda: FiniteSupport.signs(1.0, [0.0, 0.0]), "not zero"),
         (lambda: FiniteSupport.random(1.0, 1, 2), "n >= 2"),
         (lambda: quadratic(mu=2.0, L=1.0), "mu"),

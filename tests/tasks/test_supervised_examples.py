@@ -41,6 +41,7 @@ def of_shapes(monkeypatch, owner, name: str, argument: int) -> list[tuple[int, .
         ((4, 4, 4), 12, [12]),  # equal clients go together: a pass for each would cost most of the time
         ((4, 4, 4), 11, [8, 4]),
         ((4, 4, 4), 8, [8, 4]),
+        ((4, 4, 4, 4), 8, [8, 8]),
         ((4, 4, 4), 7, [4, 4, 4]),
         ((4, 4, 4), 4, [4, 4, 4]),
         ((4, 4, 4), 3, [3, 1, 3, 1, 3, 1]),
@@ -143,6 +144,67 @@ def test_everything_is_of_the_tasks_type(dtype):
     ):
         assert value.dtype == dtype
     assert task.client_accuracy(x).dtype == torch.float64, "shares of many examples"
+
+
+X, LABELS = torch.ones(2, 3), torch.tensor([0, 1])
+PAIR = (X, LABELS)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"clients": [(X, LABELS, 3)]}, r"client 0 is no pair \(X, y\) of tensors or arrays: too many"),
+        ({"clients": [PAIR, X.T]}, "client 1 is no pair"),
+        ({"clients": [PAIR, (3.0, 1)]}, "client 1 is no pair .*: a single number"),
+        ({"clients": {0: PAIR}}, "client 0 is no pair"),
+        ({"clients": [torch.utils.data.TensorDataset(X, LABELS)]}, "client 0 is no pair"),
+        ({"clients": [PAIR], "test": [X, LABELS]}, "2 test sets for 1 clients"),
+        ({"clients": [PAIR] * 2, "test": [PAIR, X[0]]}, "test set 1 is no pair"),
+        ({"module": nn.Linear}, r"module is <class .*>: give a torch.nn.Module, as torch.nn.Linear\("),
+        ({"module": 3}, "module is 3: give a torch.nn.Module"),
+        ({"weight_decay": float("nan")}, "weight_decay = nan must be a number >= 0"),
+        ({"weight_decay": float("inf")}, "weight_decay = inf must be a number >= 0"),
+        (
+            {"clients": [(X, LABELS[:, None])]},
+            r"cannot hold outputs of shape \(2,\) against targets of shape \(1,\): .*target",
+        ),
+        (
+            {"clients": [(X, LABELS.float())]},  # two outputs for one number: torch would stretch the numbers
+            r"cannot hold outputs of shape \(2,\) against targets of shape \(\): Using a target size",
+        ),
+        ({"clients": [(X, torch.ones(2, 3))]}, r"outputs of shape \(2,\) against targets of shape \(3,\)"),
+        ({"clients": [(X, LABELS + 1)]}, "example 1 has the label 2: the module knows 0 to 1"),
+        ({"clients": [(X, LABELS + 9)]}, "example 0 has the label 9: the module knows 0 to 1"),
+    ],
+)
+def test_bad_input_gets_one_clear_line(options, words):
+    arguments = {"module": nn.Linear(3, 2), "clients": [PAIR]} | options
+    with pytest.raises(InputError, match=words) as caught:
+        Supervised(**arguments)
+    assert "\n" not in str(caught.value)
+
+
+def test_what_users_have_is_taken():
+    module, one = nn.Linear(3, 2), Supervised(nn.Linear(3, 2), [PAIR, PAIR], test=[PAIR, PAIR])
+    x = torch.ones(1, 2, one.d)
+    lists = (X.tolist(), LABELS.tolist())
+    for clients_, test in (
+        ((PAIR for _ in range(2)), (PAIR, PAIR)),
+        ([lists, lists], (lists, lists)),
+        ([[X, LABELS], (X.numpy(), LABELS.numpy())], [[X, LABELS], PAIR]),
+    ):
+        task = Supervised(module, clients_, test=test)
+        assert (task.m, task.batch) == (2, 20)
+        assert torch.equal(task.client_accuracy(x), one.client_accuracy(x))
+        torch.testing.assert_close(task.gradient(x), one.gradient(x))
+    for common in (PAIR, lists):
+        task = Supervised(module, [PAIR, PAIR], test=common)
+        assert torch.equal(task.accuracy(x[:, 0]), one.accuracy(x[:, 0]))
+        assert task.client_accuracy(x) is None
+    soft = Supervised(module, [(X, torch.tensor([[0.3, 0.7], [0.0, 1.0]]))], loss="cross_entropy")
+    assert float(soft.loss(torch.zeros(1, 1, 8))) == pytest.approx(0.6931472)
+    column = Supervised(nn.Linear(3, 1), [(X, LABELS.float())], batch=None)
+    assert float(column.loss(torch.zeros(1, 1, 4))) == pytest.approx(0.5)
 
 
 def test_one_example_makes_a_minibatch():

@@ -207,6 +207,17 @@ def test_two_clients_half_a_period_apart_pull_against_each_other():
     torch.testing.assert_close(task.global_hessian(x), torch.zeros(9, 1, 1).double(), rtol=0, atol=1e-12)
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
+@pytest.mark.parametrize("build", [tasks.sinusoidal, tasks.clipped])
+def test_constants_are_right_to_the_tasks_precision(build, dtype):
+    exact, rounded = (build(m=4, d=3, seed=1, dtype=t) for t in (torch.float64, dtype))
+    close = 8 * torch.finfo(dtype).eps
+    assert rounded.x_star.dtype == dtype
+    torch.testing.assert_close(rounded.x_star.double(), exact.x_star, rtol=0, atol=close)
+    for name, value in exact.constants.known().items():
+        assert getattr(rounded.constants, name) == pytest.approx(value, rel=close), name
+
+
 def test_bounds_of_heterogeneity_by_hand():
     """||g_i - mean g|| <= (1 - 1/3) B_i + (the others) / 3, the largest for the steepest."""
     found = Regression.bounded_heterogeneity(torch.tensor([1.0, 4.0, 2.0], dtype=torch.float64))
