@@ -307,6 +307,25 @@ def test_finite_support_is_centred_and_scaled_exactly(n, d, seed):
 SHIFTS = np.array([[[1.0, 0], [-1.0, 0]], [[0.0, 3], [0.0, -3]], [[2.0, 2], [-2.0, -2]]])
 
 
+@pytest.mark.parametrize("size", [1e-6, 1.0, 1e6])
+@pytest.mark.parametrize("clients", [1, 200])
+def test_shifts_are_centred_to_rounding_of_their_size(clients, size):
+    """Every client by itself, and however small one of its shifts is."""
+    for mean, refused in ((0.9e-12, False), (1.1e-12, True)):
+        shifts = np.full((clients, 3, 1), size) * np.array([[0.0], [1.0], [-1.0 + 3 * mean]])
+        if refused:
+            with pytest.raises(InputError, match="not 0: subtract each client's mean"):
+                FiniteSupport(shifts)
+        else:
+            assert FiniteSupport(shifts).sigma == pytest.approx(size * math.sqrt(2 / 3), rel=1e-9)
+
+
+def test_finite_noise_unless_told_and_none_at_all():
+    plain, seeded = FiniteSupport.random(1.0, 3, 2), FiniteSupport.random(1.0, 3, 2, seed=0)
+    assert torch.equal(plain.shifts, seeded.shifts)
+    assert FiniteSupport([[0.0]]).sigma == 0.0
+
+
 def test_every_client_has_its_own_shifts_where_they_are_told():
     noise = FiniteSupport(SHIFTS)
     task = Quadratic(EYE, np.zeros((3, 2)), noise)
