@@ -78,6 +78,8 @@ class Recorder:
         if self._two_block:
             measured |= self._blocks(models, mean)
         for name, metric in self.metrics.items():
+            if name in measured:
+                raise InputError(f"metric {name} has the name of a measure of every run: rename it")
             measured[name] = metric(task, models, mean)
             if numbers(measured[name]).shape != mean.shape[:1]:
                 shape = numbers(measured[name]).shape

@@ -6,6 +6,7 @@ import torch
 
 import dfltheory.algorithms as alg
 from dfltheory.constants import ProblemConstants
+from dfltheory.errors import InputError
 from dfltheory.training import train
 from dfltheory.training.metrics import Recorder, exploded, lengthened, spread, square
 from tests.algorithms.problems import Rows, ring_matrix
@@ -127,6 +128,21 @@ def test_constants_are_not_asked_for_where_no_two_blocks_are():
 
     Recorder(Costly(shared=slice(0, 2)), alg.DFedAvg(eta=0.1, K=1))
     Recorder(Costly(), alg.DFedMDC(eta_u=0.2, eta_v=0.3, K_u=2, K_v=1))
+
+
+@pytest.mark.parametrize("name", ["loss", "consensus", "grad_norm_sq", "two_block", "accuracy"])
+def test_a_users_metric_does_not_take_the_place_of_a_measure(name):
+    """Verdicts and divergence are judged by them."""
+
+    def mine(task, models, mean):
+        return mean[:, 0]
+
+    mine.__name__ = name
+    if name == "accuracy":  # of which a task without classes has none
+        assert two_blocks(metrics=[mine]).accuracy.shape == (2, 8)
+        return
+    with pytest.raises(InputError, match=f"metric {name} has the name of a measure of every run: rename it$"):
+        two_blocks(metrics=[mine])
 
 
 @pytest.mark.parametrize("kind", ["tensor", "array", "bfloat16", "integers", "object"])
