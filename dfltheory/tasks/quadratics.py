@@ -151,13 +151,13 @@ class Quadratic(Synthetic):
         mean, pull = (t.mean(0, dtype=torch.float64) for t in (self.A, self._times(self.b)))
         top, eps = float(self.A.abs().max()), torch.finfo(self.dtype).eps
         if self.is_diagonal:
-            values, vectors, rotated, size = mean, None, pull, top
+            values, vectors, rotated, size, order = mean, None, pull, top, 1
         else:
             values, vectors = torch.linalg.eigh(mean)
-            rotated = vectors.mT @ pull
+            rotated, order = vectors.mT @ pull, self.d
             size = torch.linalg.vector_norm(self.A, dim=(1, 2), dtype=torch.float64).mean()
         # what rounding of the entries, and then the decomposition, may make of the eigenvalue 0
-        null = values.abs() <= eps * size + 100 * self.d * torch.finfo(torch.float64).eps * top
+        null = values.abs() <= eps * size + 100 * order * torch.finfo(torch.float64).eps * top
         if bool((values[~null] < 0).any()):
             raise InputError(
                 f"f has no minimum: the mean Hessian has the eigenvalue {float(values.min()):.6g} < 0"

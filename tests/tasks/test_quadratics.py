@@ -56,6 +56,10 @@ def test_losses_and_gradients_are_the_definition_in_every_form(form):
     np.testing.assert_allclose(
         task.global_hessian(torch.zeros(d, dtype=torch.float64)), A.mean(0), rtol=1e-14
     )
+    for s in range(5):  # one seed alone has a way of its own
+        alone = torch.tensor(x[s : s + 1])
+        np.testing.assert_allclose(task.gradient(alone)[0], gradient[s], rtol=1e-12, atol=1e-12)
+        np.testing.assert_allclose(task.loss(alone)[0], loss[s], rtol=1e-12)
     # two leading axes, or none, are treated like one
     np.testing.assert_allclose(task.gradient(torch.tensor(x[None]))[0], gradient, rtol=1e-13, atol=1e-13)
     np.testing.assert_allclose(task.gradient(torch.tensor(x[0])), gradient[0], rtol=1e-13, atol=1e-13)
@@ -171,6 +175,34 @@ def test_one_client_is_the_whole_problem():
     assert (task.constants.sigma_g, task.constants.beta) == (0.0, 0.0)
     assert task.zeta == pytest.approx(0.0, abs=1e-14)
     torch.testing.assert_close(task.b[0], task.x_star, rtol=1e-12, atol=0)
+
+
+def test_problems_unless_told():
+    task = quadratic()
+    assert (task.m, task.d, task.is_diagonal, task.common_hessian) == (16, 10, False, True)
+    known = task.constants
+    assert (known.L, known.mu, known.sigma_l, known.sigma_g) == pytest.approx((1.0, 0.1, 0.1, 1.0))
+    assert (task.zeta, float(task.x_star.norm())) == pytest.approx((1.0, 1.0))
+    assert quadratic(2, 3).zeta == pytest.approx(1.0)
+    flat = Quadratic(0.0, np.ones((2, 3))).constants
+    assert (flat.L, flat.mu, flat.B, flat.f_star) == (0.0, 0.0, 0.0, 0.0)
+
+
+@pytest.mark.parametrize("d", [2, 8])
+@pytest.mark.parametrize("curvature", [1e-6, 1.0, 1e6])
+def test_an_eigenvalue_is_told_from_rounding_by_the_sizes_of_the_problem(d, curvature):
+    """Of a matrix about 100 d eps |A| counts as 0, of a diagonal, which holds its eigenvalues, 100 eps."""
+    eps, b = np.finfo(float).eps, np.ones((2, d))
+    for build, none in ((Quadratic, (100 * d + 1) * eps), (Quadratic.diagonal, 101 * eps)):
+        for part, kept in ((0.9, 0.0), (1.1, 1.0)):
+            h = np.array([1.0] + [0.0] * (d - 2) + [part * none]) * curvature
+            task = build(np.diag(h) if build is Quadratic else h[None], b)
+            np.testing.assert_allclose(task.x_star, [1.0] + [0.0] * (d - 2) + [kept], rtol=1e-9)
+    turned = Quadratic.diagonal(
+        curvature * np.array([[0.1 + 0.2, 1.0, 0.0], [-0.3, 1.0, 0.0]]), np.ones((2, 3))
+    )
+    assert float(turned.A[:, 0].sum()) != 0.0
+    assert turned.x_star.tolist() == [0.0, 1.0, 0.0]
 
 
 @pytest.mark.parametrize("d", [2, 30])
@@ -391,7 +423,8 @@ EYE = np.eye(2)
         (lambda: FiniteSupport.random(1.0, 1, 2), "n >= 2"),
         (lambda: quadratic(mu=2.0, L=1.0), "mu"),
         (lambda: quadratic(d=1), "dimension 1"),
-        (lambda: quadratic(m=0), "m >= 1"),
+        (lambda: quadratic(m=0), "a quadratic needs m >= 1 and d >= 1, not m = 0, d = 10"),
+        (lambda: quadratic(d=0), "a quadratic needs m >= 1 and d >= 1, not m = 16, d = 0"),
         (lambda: quadratic(m=1, zeta=1.0), "single client"),
         (lambda: quadratic(zeta=1.0, spread=1.0), "one of them"),
         (lambda: quadratic(zeta=-1.0), "zeta"),
