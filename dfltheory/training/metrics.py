@@ -155,8 +155,8 @@ def spread(x: Tensor, mean: Tensor) -> Tensor:
 
 
 def square(x: Tensor) -> Tensor:
-    """||x||^2 along the last axis."""
-    return torch.linalg.vector_norm(x, dim=-1) ** 2
+    """||x||^2 along the last axis, in single precision at least: float16 ends at 65504."""
+    return torch.linalg.vector_norm(x, dim=-1, dtype=torch.promote_types(x.dtype, torch.float32)) ** 2
 
 
 def lengthened(array: np.ndarray, rounds: int) -> np.ndarray:

@@ -19,7 +19,7 @@ import dfltheory.algorithms as alg
 from dfltheory.constants import ProblemConstants
 from dfltheory.errors import DFLTheoryError
 from dfltheory.graphs import LossDriven, as_sequence
-from dfltheory.tasks import quadratic
+from dfltheory.tasks import Supervised, quadratic
 from dfltheory.training import Checkpoint, History, storage, train
 from dfltheory.training.checkpoint import identity
 from tests.algorithms.problems import Matrices, Rows, permuted_average, ring_matrix
@@ -76,6 +76,27 @@ def test_an_interrupted_run_goes_on(name, every, tmp_path):
             run(name, path, every, interrupt_at(round_), evaluate_every=2)
     same(run(name, path, every, evaluate_every=2), whole)
     same(run(name, path, every, evaluate_every=2), whole)  # finished: nothing is left to do
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
+@pytest.mark.parametrize("name", ["dfedadmmsam", "dispfl", "dfedsgpsm", "ditto"])
+def test_a_run_in_less_precision_goes_on_to_the_same_bits(name, dtype, tmp_path):
+    """Of networks, with duals, masks, push-sum weights and personal models."""
+
+    def go(**options):
+        g = torch.Generator().manual_seed(0)
+        data = [(torch.randn(6, 3, generator=g), torch.randint(2, (6,), generator=g)) for _ in range(5)]
+        torch.manual_seed(0)
+        task = Supervised(torch.nn.Linear(3, 2), data, batch=2, dtype=dtype, test=data)
+        algorithm = alg.get(name)(**LETTERS[name])
+        topology = ring_matrix(5) if algorithm.needs_topology else None
+        return train(algorithm, task, topology, rounds=4, seeds=2, **options)
+
+    with pytest.raises(HaltError):
+        go(checkpoint=tmp_path / "c", callbacks=[interrupt_at(2)])
+    whole, resumed = go(), go(checkpoint=tmp_path / "c")
+    same(resumed, whole)
+    assert History.load(whole.save(tmp_path / "h")) == whole
 
 
 def test_it_really_goes_on_and_does_not_start_again(tmp_path):

@@ -63,6 +63,17 @@ def test_spread_is_about_the_point_that_is_given():
     assert square(x).tolist() == [[1.0, 9.0]]
 
 
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_half_precision_is_measured_in_single_precision(dtype):
+    x = 40 * torch.randn(2, 3, 100, generator=torch.Generator().manual_seed(0), dtype=torch.float64).to(dtype)
+    exact = x.double().square().sum(-1)
+    assert exact.min() > torch.finfo(torch.float16).max
+    torch.testing.assert_close(square(x).double(), exact, rtol=1e-6, atol=0)
+    torch.testing.assert_close(
+        spread(x, torch.zeros(2, 100, dtype=dtype)).double(), exact.mean(-1), rtol=1e-6, atol=0
+    )
+
+
 def test_rounds_that_are_missing_are_no_numbers():
     array = np.arange(6.0).reshape(2, 3)
     assert lengthened(array, 3) is array
