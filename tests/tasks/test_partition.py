@@ -143,6 +143,24 @@ def test_dirichlet_with_scarce_labels_ends():
     parts = split(y, 50, "dirichlet", alpha=0.01, seed=0)
     assert parts.counts.sum() == 1000
     assert (parts.counts.sum(1) == 20).all()
+    for seed in range(5):  # ratios that are 0 to the last bit, once a client's one label has run out
+        parts = split(labels(100, 10), 5, "dirichlet", alpha=1e-5, seed=seed)
+        assert parts.counts.sum(1).tolist() == [20] * 5
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_label_that_only_the_test_set_has_is_nobodys(kind):
+    y, t = labels(90, 3), labels(60, 6)
+    parts = split(y, 3, kind, alpha=1.0, seed=1, test_labels=t)
+    assert parts.counts.shape == parts.test_counts.shape == (3, 6)
+    assert parts.counts.sum(0).tolist() == [30, 30, 30, 0, 0, 0]
+    assert parts.test_counts.sum(0).tolist() == [10, 10, 10, 0, 0, 0]
+
+
+def test_one_client_with_one_example():
+    parts = split([0], 1, test_labels=[0])
+    assert (parts.m, parts.train[0].tolist(), parts.test[0].tolist()) == (1, [0], [0])
+    assert split([0, 1], 1).statistics()["labels_per_client"] == 2.0
 
 
 def test_gaps_in_the_label_numbers_are_no_labels():
@@ -195,6 +213,6 @@ def test_impossible_partitions_get_one_clear_line(options, words):
 def test_unknown_kinds_and_bad_labels():
     with pytest.raises(UnknownNameError, match="did you mean dirichlet"):
         split(labels(100, 10), 5, "dirchlet")
-    for bad in ([], [[1]], [0.5], [-1, 0]):
+    for bad in ([], np.zeros(0, int), [[1]], [0.5], [-1, 0]):
         with pytest.raises(InputError, match="whole numbers"):
             split(bad, 1)

@@ -222,3 +222,17 @@ def test_sums_and_weights_are_right_to_a_millionth(kind, sparse, monkeypatch):
     for m in (1, 9):
         laws_of(kind, m).check(given(permuted_average(m, np.random.default_rng(m))))
     Laws(alg.DFedAvg(eta=0.1, K=1), 6, strict=False).check(given(7 * ring_matrix(6)))
+
+
+@pytest.mark.parametrize("kind", ONE)
+def test_a_law_that_is_kept_to_a_millionth_is_not_told_in_place_of_the_broken_one(kind):
+    W = np.eye(6)
+    if kind == GOSSIP:  # rows first
+        W[0, :2] = 1 - 1e-3, 1e-3
+        W[2, 2] += 5e-7
+    else:  # weights between 0 and 1 first
+        W[0, 0] = 0.95
+        W[2:4, 2] = 1 + 5e-7, -5e-7
+    told = {GOSSIP: r"column 0 sums to 0.999", PUSH: "column 0 sums to 0.95", SPARSE: "row 0 sums to 0.95"}
+    with pytest.raises(GraphError, match=told[kind]):
+        laws_of(kind).check(W.T if kind == SPARSE else W)
