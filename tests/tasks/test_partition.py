@@ -135,7 +135,12 @@ def test_labels_are_divided_by_their_shares_to_the_nearest_example():
     shares = np.random.default_rng([seed, m]).dirichlet(np.full(m, alpha), size=3)  # none was redrawn
     ends = np.array([[int(share * n + 0.5) for share in own.cumsum()] for own, n in zip(shares, totals)])
     np.testing.assert_array_equal(parts.counts.cumsum(0), ends.T)
-    assert parts.counts.sum(1).min() >= 1
+    smallest = int(parts.counts.sum(1).min())
+    y = np.repeat([0, 1, 2], totals)
+    for minimum, same in ((smallest, True), (smallest + 1, False)):
+        again = split(y, m, "dirichlet_by_class", alpha=alpha, seed=seed, minimum=minimum)
+        assert again.counts.sum(1).min() >= minimum
+        assert np.array_equal(again.counts, parts.counts) == same, "redrawn where it is to be, and only there"
 
 
 def test_dirichlet_with_scarce_labels_ends():
