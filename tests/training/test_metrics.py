@@ -7,6 +7,7 @@ import torch
 import dfltheory.algorithms as alg
 from dfltheory.constants import ProblemConstants
 from dfltheory.errors import InputError
+from dfltheory.tasks import Supervised
 from dfltheory.training import train
 from dfltheory.training.metrics import Recorder, exploded, lengthened, spread, square
 from tests.algorithms.problems import Rows, ring_matrix
@@ -85,6 +86,19 @@ def test_rounds_that_are_missing_are_no_numbers():
 
 class Known(Rows):
     constants = ProblemConstants(L_u=2.0, L_v=4.0)
+
+
+def test_accuracies_are_of_the_mean_model_and_of_each_ones_own():
+    g = torch.Generator().manual_seed(0)
+    data = [(torch.randn(7, 3, generator=g), torch.randint(2, (7,), generator=g)) for _ in range(5)]
+    torch.manual_seed(0)
+    task = Supervised(torch.nn.Linear(3, 2), data, batch=3, test=data)
+    x0 = torch.randn(2, 5, task.d, generator=g)
+    run = train(alg.DFedAvg(eta=0.5, K=3), task, ring_matrix(5), rounds=2, seeds=2, x0=x0)
+    for t, x in ((0, x0), (-1, torch.from_numpy(run.x))):
+        np.testing.assert_allclose(run.extra["client_accuracy"][:, t], task.client_accuracy(x).mean(1))
+        np.testing.assert_allclose(run.accuracy[:, t], task.accuracy(x.mean(1)))
+    assert run.accuracy[0, 0] != run.accuracy[1, 0]
 
 
 def two_blocks(**options):
