@@ -155,6 +155,15 @@ def test_matrices_right_to_their_own_precision_are_no_false_alarm(kind, dtype):
         assert run(kind, [W, W]).diverged_at is None
 
 
+def test_weights_of_a_graph_may_have_come_in_single_precision():
+    G = nx.cycle_graph(6)
+    G.add_edges_from((i, i) for i in range(6))
+    nx.set_edge_attributes(G, float(np.float32(1 / 3)), "weight")
+    assert run(GOSSIP, G).diverged_at is None
+    nx.set_edge_attributes(G, 0.333, "weight")
+    assert "sums to 0.999, not 1" in refused(GOSSIP, G)
+
+
 @given(m=st.integers(1, 40), seed=st.integers(0, 999), sparse=st.booleans())
 def test_the_quick_look_and_the_report_agree(m, seed, sparse):
     """On doubly stochastic matrices, and on the same with one weight changed."""

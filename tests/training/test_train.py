@@ -13,8 +13,9 @@ import dfltheory.algorithms as alg
 from dfltheory.constants import ProblemConstants
 from dfltheory.errors import DFLTheoryError, DivergenceError
 from dfltheory.graphs import LossDriven
-from dfltheory.tasks import quadratic
+from dfltheory.tasks import quadratic, two_layer
 from dfltheory.training import History, train
+from dfltheory.training.randomness import torch_generator
 from tests.algorithms.problems import Matrices, Rows, permuted_average, ring_matrix
 
 DFEDSAM = alg.DFedSAM(eta=0.02, K=3, rho=0.05, Q=2)
@@ -74,6 +75,15 @@ def test_a_start_of_another_type_becomes_the_tasks():
             run = train(DFEDSAM, task, ring_matrix(6), rounds=0, x0=x0)
             assert torch.from_numpy(run.x).dtype == dtype
             np.testing.assert_array_equal(run.x[0, 1], torch.as_tensor(x0).to(dtype).expand(6, 3)[1])
+
+
+def test_a_start_that_is_drawn_is_a_function_of_root_and_seed():
+    task = two_layer(m=6, seed=1)
+    run = train(DFEDSAM, task, ring_matrix(6), rounds=0, seeds=[3, 0], seed=8)
+    for own, s in zip(run.x, (3, 0), strict=True):
+        start = task.start(torch_generator(8, s, 0, "start")).numpy()
+        assert start.any()
+        np.testing.assert_array_equal(own, np.tile(start, (6, 1)))
 
 
 @pytest.mark.parametrize("random", [True, False])
@@ -249,6 +259,7 @@ def test_constants_are_asked_for_when_somebody_wants_them(tmp_path):
 
     run = train(DFEDSAM, Costly(m=6), ring_matrix(6), rounds=2)
     run.to_frame()
+    assert not hasattr(run, "nothing")
     assert not asked
     assert run.constants.L == 3.0
     assert run.values()["L"] == 3.0
