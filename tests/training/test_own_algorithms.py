@@ -154,6 +154,34 @@ class KeepsTheCopy(Own):
         return replace(state, z=2 * y - state.x, a=y)
 
 
+@dataclass(frozen=True, eq=False)
+class Later(Several):
+    """State with a field whose name comes after z."""
+
+    zz: Any = None
+
+
+class KeepsTheCopyUnderALaterName(Own):
+    """As above."""
+
+    def init(self, x0, grad):
+        return Later(x=x0, z=x0)
+
+    def local_update(self, state, grad):
+        y = self.step(state, grad)
+        return replace(state, z=2 * y - state.x, zz=y)
+
+
+class SendsAsItIs(Own):
+    """The models are sent as they are, and the step is taken elsewhere."""
+
+    def local_update(self, state, grad):
+        return replace(state, a=self.slope(grad, state.x))
+
+    def communicate(self, state, mix):
+        return replace(state, x=mix(state.z).sub_(state.a, alpha=self.eta))
+
+
 class Pairs(Own):
     """The last two gradients in one tensor (S, m, 2, d)."""
 
@@ -207,6 +235,8 @@ OWN = [
     Noisy,
     Pairs,
     KeepsTheCopy,
+    KeepsTheCopyUnderALaterName,
+    SendsAsItIs,
     Seldom,
     Grows,
     Twice,
@@ -241,6 +271,26 @@ class SendsMore(alg.FedAvg):
 
     def communicate(self, state, mix):
         return replace(state, x=mix(state.z))
+
+
+class SampledAndHeld(alg.FedAvg):
+    """Some clients work; all are drawn half of the way back to where the round began: a field that is x."""
+
+    def init(self, x0, grad):
+        return Several(x=x0, z=x0, a=x0)
+
+    def communicate(self, state, mix):
+        x = mix(state.z).lerp_(state.a, 0.5)
+        return replace(state, x=x, a=x)
+
+
+@pytest.mark.parametrize("chunk", [1, 2])
+def test_what_sampled_clients_share_with_a_field_is_not_written_over(chunk, monkeypatch):
+    algorithm = SampledAndHeld(eta=0.2, K=2, participation=0.4)
+    found, _ = states(algorithm, monkeypatch, chunk, seeds=1)
+    expected, _ = states(algorithm, monkeypatch, None, seeds=1)
+    for one, other in zip(found, expected, strict=True):
+        torch.testing.assert_close(one["x"], other["x"], rtol=0, atol=1e-12)
 
 
 @pytest.mark.parametrize("seeds", [1, 2])
