@@ -137,6 +137,16 @@ def test_what_is_drawn_tells_the_crop_and_the_mirror():
         np.testing.assert_array_equal(Y[0, 0, b], crop[..., ::-1] if w < 0.5 else crop)
 
 
+def test_images_of_any_leading_shape_are_augmented():
+    X = torch.rand(2, 3, 1, 4, 5, generator=torch.Generator().manual_seed(0))
+    change = CropAndFlip(1, torch.zeros(1))
+    flat, deep = change(X, generators(2)), change(X[:, None, None], generators(2))
+    assert flat.shape == X.shape
+    assert torch.equal(deep[:, 0, 0], flat)
+    half = torch.tensor([0.5, 0.5, 0.5]).expand(2, 3, 3)  # the middle place, and just not mirrored
+    assert torch.equal(change.apply(X, half), X)
+
+
 def test_a_seed_augments_alone_as_among_others():
     X = torch.rand(1, 2, 5, 1, 8, 8).expand(3, -1, -1, -1, -1, -1)
     change = CropAndFlip(4, torch.zeros(1))
