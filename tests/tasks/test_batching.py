@@ -33,6 +33,21 @@ def viewed(h):
     return h.view(len(h), -1)
 
 
+def folded(h):
+    """Every colour of every image by itself, which one image alone would not mind."""
+    return h.view(-1, h.shape[2] * h.shape[3]).softmax(-1).reshape(len(h), -1)
+
+
+def strided(h):
+    """The numbers as they lie in memory: other ones, and nobody is told."""
+    return h.as_strided((len(h), h[0].numel()), (h[0].numel(), 1))
+
+
+def asking(h):
+    assert h.is_contiguous()
+    return h.flatten(1)
+
+
 def loop(flatten=reshaped, colours=2, dtype=torch.float64, width=3):
     torch.manual_seed(0)
     net = Net(colours, flatten, width).to(dtype)
@@ -69,16 +84,16 @@ def test_the_colours_lie_last_and_the_images_are_the_same(shape, dtype):
 
 
 @pytest.mark.parametrize("colours", [1, 2])
-@pytest.mark.parametrize("flatten", [reshaped, viewed])
+@pytest.mark.parametrize("flatten", [reshaped, viewed, folded, strided, asking])
 def test_gradients_and_outputs_are_what_they_are_with_colours_first(flatten, colours):
     strategy, x, images, labels = loop(flatten, colours)
     gradients, outputs = plainly(strategy, x, images, labels)
     torch.testing.assert_close(strategy.gradient(x, images, labels), gradients, rtol=0, atol=1e-13)
     torch.testing.assert_close(strategy.outputs(x, images), outputs, rtol=0, atol=1e-13)
-    assert len(strategy.module.seen) == 5  # one of them to see whether the module takes them so
     last, first = (48 * colours, 1, 8 * colours, colours), (48 * colours, 48, 8, 1)
-    assert strategy.module.seen[0] == last
-    assert set(strategy.module.seen[1:]) == {first if flatten is viewed else last}
+    takes_both = flatten in (reshaped, strided)  # which is seen by trying
+    after = last if flatten is reshaped else first
+    assert strategy.module.seen == [last, *[first] * takes_both, *[after] * 4]
 
 
 def test_parameters_that_the_loss_does_not_see_have_gradient_zero():
