@@ -10,6 +10,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 import torch
 from torch import Tensor
+from torch.autograd import forward_ad
 
 from dfltheory.constants import ProblemConstants
 from dfltheory.errors import InputError, UnknownNameError
@@ -23,6 +24,14 @@ def _matmul_by_rows(r: np.ndarray, A: np.ndarray) -> np.ndarray:
 
 
 _vecmat = getattr(np, "vecmat", _matmul_by_rows)
+
+
+def _numbers(r: Tensor) -> np.ndarray | None:
+    """r as numpy sees it, if torch neither differentiates it, either way, nor maps over it."""
+    try:
+        return r.numpy() if forward_ad.unpack_dual(r).tangent is None else None
+    except RuntimeError:  # it requires its gradient, or is one of torch.func's
+        return None
 
 
 class Quadratic(Synthetic):
@@ -67,7 +76,7 @@ class Quadratic(Synthetic):
         super().__init__(b.shape[0], b.shape[1], noise, dtype=dtype, device=device)
         self.b = self._tensor(b, "b")
         self.A = self._hessians(self._tensor(A, "A"), _diagonal)
-        _ = self.x_star  # refuses a problem without a minimum now, not in the middle of a run
+        _ = self.x_star, self._matrices  # now: there may be no minimum, and torch.func hides A from numpy
 
     @classmethod
     def diagonal(cls, h: Any, b: Any, noise: Any = 0.0, **options: Any) -> Quadratic:
@@ -136,9 +145,8 @@ class Quadratic(Synthetic):
             return self.A * r
         if len(self.A) == 1:
             return r @ self.A[0]
-        if r.ndim == 3 and r.shape[0] == 1 and self._matrices is not None and not r.requires_grad:
-            # one vector for each matrix: numpy's row of vector-matrix products is the fastest there is
-            return torch.from_numpy(_vecmat(r.numpy(), self._matrices))
+        if r.ndim == 3 and len(r) == 1 and self._matrices is not None and (v := _numbers(r)) is not None:
+            return torch.from_numpy(_vecmat(v, self._matrices))  # nothing is as fast
         if r.ndim == 3:  # one product of (S, d) and (d, d) for each client, A being symmetric
             return torch.matmul(r.transpose(0, 1), self.A).transpose(0, 1)
         return torch.matmul(self.A, r.unsqueeze(-1)).squeeze(-1)

@@ -9,6 +9,7 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from torch.autograd import forward_ad
 
 import dfltheory as dfl
 from dfltheory.errors import DFLTheoryError, InputError, UnknownNameError
@@ -271,6 +272,32 @@ def test_high_dimension_in_single_precision_has_the_minimum_of_double_precision(
     assert float(one.x_star.norm()) == pytest.approx(1.0, rel=1e-5)
     flat = Quadratic(np.diag([1.0, 1e-9, 0.0]), np.ones((2, 3)))
     np.testing.assert_allclose(flat.x_star, [1.0, 1.0, 0.0], atol=1e-6)
+
+
+@pytest.mark.filterwarnings("ignore:.torch.jit.script. is deprecated:DeprecationWarning")  # by torch's own
+@pytest.mark.parametrize("gradients_kept", [True, False])
+def test_torch_differentiates_and_maps_losses_and_gradients(gradients_kept):
+    """Where there is one vector for each matrix, numpy works out the values, and has no derivatives."""
+    task = quadratic(m=3, d=4, hessians="random")
+    x, v = torch.randn(2, 1, 3, 4, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+    slope, bend = (torch.einsum("mij,smj->smi", task.A, r) for r in (x - task.b, v))
+    along = (slope * v).sum(-1)
+
+    def close(found, expected):
+        torch.testing.assert_close(found, expected, rtol=0, atol=1e-12)
+
+    with torch.set_grad_enabled(gradients_kept):
+        close(torch.func.grad(lambda at: task.client_loss(at).sum())(x), slope)
+        close(torch.func.jvp(task.client_loss, (x,), (v,))[1], along)
+        close(torch.func.jvp(task.client_gradient, (x,), (v,))[1], bend)
+        close(torch.func.vmap(task.client_gradient)(x[None])[0], slope)
+        with forward_ad.dual_level():
+            dual = forward_ad.make_dual(x, v)
+            close(forward_ad.unpack_dual(task.client_loss(dual)).tangent, along)
+            close(forward_ad.unpack_dual(task.client_gradient(dual)).tangent, bend)
+    with torch.enable_grad():
+        at = x.clone().requires_grad_()
+        close(torch.autograd.grad(task.client_loss(at).sum(), at)[0], slope)
 
 
 def test_gradient_with_a_minibatch_adds_its_shift_and_the_loss_its_inner_product():
