@@ -85,7 +85,7 @@ class LocalWork:
             new = {
                 name: tensor.clone() if _storage(tensor) in held else tensor  # an old field under a new name
                 for name, tensor in ((name, getattr(after, name)) for name in stacked(after))
-                if name == result or tensor is not getattr(part, name)
+                if name == result or (name != "x" and tensor is not getattr(part, name))  # x: of no use now
             }
             for name in sorted(new, key=result.__eq__):  # last: another field may be a view of it
                 if name not in changed:
@@ -129,7 +129,7 @@ class LocalWork:
         """The two places of all models (S, m, d) in the memory of m and one chunk more."""
         S, m, d = x.shape
         chunk = self._chunk or m
-        if self._models is None:
+        if self._models is None or self._models.shape[1] != m + chunk:  # a rank has fewer clients than a run
             self._models = self._memory.empty((S, m + chunk, d), x.dtype, x.device)
         return self._models[:, :m], self._models[:, chunk:]
 
@@ -175,8 +175,10 @@ def stacked(state: Any) -> list[str]:
 
 
 def clients_of(state: Any, rows: slice) -> Any:
-    """The state of some clients."""
-    return replace(state, **{name: getattr(state, name)[:, rows] for name in stacked(state)})
+    """The state of some clients; a tensor of two names stays one."""
+    whole = {name: getattr(state, name) for name in stacked(state)}
+    parts = {id(tensor): tensor[:, rows] for tensor in whole.values()}
+    return replace(state, **{name: parts[id(tensor)] for name, tensor in whole.items()})
 
 
 __all__ = ["LocalWork", "clients_of", "stacked"]

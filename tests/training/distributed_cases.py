@@ -9,17 +9,24 @@ from dfltheory import graphs, tasks
 from dfltheory.tasks.supervised import Supervised
 
 
+class Pieces(Supervised):
+    """One client is at work at a time, as with large models."""
+
+    def chunk(self, seeds):
+        return 1
+
+
 def directed(m):
     P = np.eye(m) + np.eye(m)[[*range(1, m), 0]] + (np.random.default_rng(1).random((m, m)) < 0.4)
     return P / P.sum(axis=0)
 
 
-def images(**options):
+def images(kind=Supervised, **options):
     rng = np.random.default_rng(0)
     clients = [(rng.normal(size=(n, 6)), rng.integers(3, size=n)) for n in (5, 8, 6, 7, 9)]
     torch.manual_seed(0)
     module = nn.Sequential(nn.Linear(6, 4), nn.ReLU(), nn.Linear(4, 3))
-    return Supervised(module, clients, batch=3, dtype=torch.float64, test=clients, **options)
+    return kind(module, clients, batch=3, dtype=torch.float64, test=clients, **options)
 
 
 def quadratic(m=5, **options):
@@ -57,6 +64,19 @@ CASES = {
     "dispfl": lambda: {
         "algorithm": alg.DisPFL(eta=0.1, K=2),
         "task": images(),
+        "topology": graphs.ring(5),
+        "rounds": 4,
+    },
+    "pieces": lambda: {
+        "algorithm": alg.DFedSAM(eta=0.1, K=2, rho=0.1),
+        "task": images(Pieces),
+        "topology": graphs.ring(5),
+        "rounds": 4,
+        "seeds": 2,
+    },
+    "pieces-and-duals": lambda: {
+        "algorithm": alg.DFedADMM(eta=0.1, K=2, lam=1.0),
+        "task": images(Pieces),
         "topology": graphs.ring(5),
         "rounds": 4,
     },

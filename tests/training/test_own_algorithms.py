@@ -106,6 +106,15 @@ class GoesOverSome(Own):
         return replace(state, z=y, a=2 * y, b=y)
 
 
+class ChangesX(Own):
+    """Gives x a value, too, which nobody looks at: it must not come where z lies."""
+
+    def local_update(self, state, grad):
+        y = grad.begin(state.x, over=True)
+        y.sub_(self.slope(grad, y), alpha=self.eta)
+        return replace(state, x=y + 1, z=y)
+
+
 class OneForAll(Own):
     """Everybody gets one model, held once, and so is a vector that each then changes."""
 
@@ -231,6 +240,7 @@ OWN = [
     KeepsAView,
     GoesOver,
     GoesOverSome,
+    ChangesX,
     OneForAll,
     Noisy,
     Pairs,
@@ -331,14 +341,23 @@ def test_who_mixes_z_once_more_is_told(kind, monkeypatch):
 class LooksBack(alg.DFedAvg):
     """Reads x after local steps that went over it."""
 
+    field = "x"
+
     def local_update(self, state, grad):
         after = super().local_update(state, grad)
-        return replace(after, z=after.z - state.x)
+        return replace(after, z=after.z - getattr(state, self.field))
 
 
-def test_who_reads_x_after_local_steps_went_over_it_finds_nothing(monkeypatch):
+class LooksBackAtWhatWasSent(LooksBack):
+    """Before local work, z is x."""
+
+    field = "z"
+
+
+@pytest.mark.parametrize("kind", [LooksBack, LooksBackAtWhatWasSent])
+def test_who_reads_x_after_local_steps_went_over_it_finds_nothing(kind, monkeypatch):
     with pytest.raises(RuntimeError, match="size of tensor"):
-        states(LooksBack(eta=0.1, K=1), monkeypatch, 2, seeds=1)
+        states(kind(eta=0.1, K=1), monkeypatch, 2, seeds=1)
 
 
 def test_who_reads_z_after_it_was_mixed_finds_nothing(monkeypatch):
