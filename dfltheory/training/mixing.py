@@ -109,8 +109,8 @@ class _Sparse:
     def __call__(self, z: Tensor, over: bool = False) -> Tensor:
         before = z.numpy()
         S, n, d = before.shape
-        width = _width(n, before.itemsize)
-        if S == 1 and d <= width and not over:
+        width = min(d, _width(n, before.itemsize))
+        if S == 1 and d == width and not over:
             return torch.from_numpy(self._product(before[0])[None])
         into = z if over else self._memory.empty((S, self._weights[0], d), z.dtype)
         # one piece after the other in the same memory: that of arrays made anew would be new to the processor
