@@ -186,6 +186,8 @@ def test_labels_of_classification_are_right_but_for_the_outliers():
         task = regression("logistic", m=4, d=3, n=7, outliers=outliers, heterogeneity=0.5, seed=3)
         assert float((sign * (task.inputs @ x.unsqueeze(-1))).min()) > 0
         assert not task.targets.any()
+        plain = regression("square", m=4, d=3, n=7, seed=3)
+        assert torch.equal(task.inputs.abs(), plain.inputs.abs())
 
 
 def test_noise_of_a_random_regression_is_that_of_its_minibatches_or_told():
@@ -223,6 +225,37 @@ def test_bounds_of_heterogeneity_by_hand():
     found = Regression.bounded_heterogeneity(torch.tensor([1.0, 4.0, 2.0], dtype=torch.float64))
     assert found == pytest.approx((math.sqrt(21 / 3), 4 * 2 / 3 + 3 / 3), rel=1e-12)
     assert Regression.bounded_heterogeneity(torch.tensor([5.0])) == (0.0, 0.0)
+
+
+def test_three_clipped_clients_far_apart_by_hand():
+    """Between two of them one pulls back with -1 against 1 and 1: deviations 4/3, 2/3, 2/3 of h r."""
+    known = Clipped([[-10.0], [0.0], [10.0]], h=2.0, r=1.0).constants
+    assert (known.beta, known.sigma_g) == pytest.approx((2 * 4 / 3, 2 * math.sqrt(8 / 9)), rel=1e-12)
+    for seed in range(6):
+        c = tasks.clipped(m=3, d=1, spread=0.8, seed=seed).c
+        assert float((c - c.mean(0)).square().mean().sqrt()) == pytest.approx(0.8, rel=1e-12)
+
+
+def test_constants_of_a_small_regression_by_hand():
+    a, y = [[[3.0, 4.0], [0.0, 0.0]], [[1.0, 0.0], [0.0, 1.0]]], [[1.0, 2.0], [3.0, 4.0]]
+    known = Regression(a, y, curves.Huber(2.0)).constants  # mean norms of the features 5/2 and 1, slopes to 2
+    assert (known.B, known.sigma_g) == pytest.approx((5.0, math.sqrt((25 + 4) / 2)), rel=1e-12)
+    assert (known.L, known.sigma_l) == pytest.approx((25 / 2, 0.0), rel=1e-12)
+    known = Regression(a, y, curves.Huber(2.0), lam=0.5).constants
+    steep = 3 * math.sqrt(3) / 16  # of the penalty, for each coordinate
+    assert (known.B, known.L) == pytest.approx((5 + 0.5 * steep * math.sqrt(2), 13.0), rel=1e-9)
+    known = Regression(a, y, curves.Huber(2.0), lam=0.5, batch=1).constants
+    assert (known.L, known.f_star) == pytest.approx((25.5, 0.0), rel=1e-12)
+    assert known.sigma_l == pytest.approx(2 * math.sqrt(25 / 2), rel=1e-12)
+    nothing = Regression(torch.zeros(2, 1, 2), torch.zeros(2, 1), curves.Welsch()).constants
+    assert nothing.standing_of("f_star") == "exact"
+
+
+@pytest.mark.parametrize("name", GENERATORS)
+def test_random_tasks_are_of_the_type_that_is_told(name):
+    task = GENERATORS[name](m=3, dtype=torch.float32)
+    x = torch.zeros(1, 3, task.d)
+    assert (task.dtype, task.gradient(x).dtype, task.loss(x).dtype) == (torch.float32,) * 3
 
 
 def test_problems_unless_told():
