@@ -243,7 +243,7 @@ def test_constants_of_a_small_regression_by_hand():
     assert (known.L, known.sigma_l) == pytest.approx((25 / 2, 0.0), rel=1e-12)
     known = Regression(a, y, curves.Huber(2.0), lam=0.5).constants
     steep = 3 * math.sqrt(3) / 16  # of the penalty, for each coordinate
-    assert (known.B, known.L) == pytest.approx((5 + 0.5 * steep * math.sqrt(2), 13.0), rel=1e-9)
+    assert pytest.approx((5 + 0.5 * steep * math.sqrt(2), 13.0), rel=1e-9) == (known.B, known.L)
     known = Regression(a, y, curves.Huber(2.0), lam=0.5, batch=1).constants
     assert (known.L, known.f_star) == pytest.approx((25.5, 0.0), rel=1e-12)
     assert known.sigma_l == pytest.approx(2 * math.sqrt(25 / 2), rel=1e-12)
