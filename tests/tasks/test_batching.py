@@ -128,3 +128,9 @@ def test_what_holds_no_images_stays_as_it_is():
     module = nn.Sequential(nn.Flatten(), nn.Linear(96, 2)).double()
     dense, X = Loop(module, functional.cross_entropy, Layout.of(module)), images[0]
     assert dense._laid_out(X) is X
+
+
+def test_grouped_convolutions_keep_colours_first():
+    module = nn.Sequential(nn.Conv2d(2, 4, 1), nn.Conv2d(4, 4, 3, groups=2)).double()
+    strategy, X = Loop(module, functional.cross_entropy, Layout.of(module)), torch.randn(5, 2, 6, 8).double()
+    assert strategy._laid_out(X) is X
