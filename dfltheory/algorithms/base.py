@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields
+from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, Protocol, TypeVar
 
 import torch
@@ -135,11 +136,11 @@ class Algorithm:
             if value is None and f.default is None:
                 continue
             words, fits = _RANGES[f.name]
-            number = isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
-            if f.name in _INTEGERS:
-                number = number and isinstance(value, int)
-            if not (number and fits(value)):
+            number = _number(value, whole=f.name in _INTEGERS)
+            if number is None or not (math.isfinite(number) and fits(number)):
                 raise InputError(f"{type(self).__name__}: {f.name} = {value!r} must be {words}")
+            if number is not value:
+                object.__setattr__(self, f.name, number)
 
     @property
     def name(self) -> str:
@@ -208,6 +209,17 @@ class Algorithm:
         if rho:
             g = grad(perturbed(y, g, rho, block, out=g), batch)
         return g.add_(y, alpha=self.weight_decay) if self.weight_decay else g
+
+
+def _number(value: Any, whole: bool) -> int | float | None:
+    """Python's own number for a number of any library (a sweep over numpy's arrays has such), else None."""
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, Integral):
+        return value if isinstance(value, int) else int(value)
+    if isinstance(value, Real) and not whole:
+        return value if isinstance(value, float) else float(value)
+    return None
 
 
 def replace(state: S, **changes: Any) -> S:

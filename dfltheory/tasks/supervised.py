@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
+from numbers import Integral
 from typing import Literal
 
 import torch
@@ -392,9 +393,11 @@ def _merged(t: Tensor) -> Tensor:
 
 
 def _checked_batch(batch: int | None) -> int | None:
-    if batch is not None and (isinstance(batch, bool) or not isinstance(batch, int) or batch < 1):
+    if batch is None:
+        return None
+    if isinstance(batch, bool) or not isinstance(batch, Integral) or batch < 1:
         raise InputError(f"batch = {batch!r} must be an integer >= 1, or None for all examples")
-    return batch
+    return int(batch)
 
 
 __all__ = ["Batch", "Examples", "Supervised"]

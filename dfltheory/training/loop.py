@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from dfltheory.algorithms.base import Algorithm, replace
-from dfltheory.errors import DivergenceError
+from dfltheory.errors import DivergenceError, InputError
 from dfltheory.tasks.buffers import Buffers
 from dfltheory.tasks.task import Task
 from dfltheory.training.checkpoint import Checkpoint, identity
@@ -100,6 +100,8 @@ def train(
     begin, state, name = 0, run.state, {}
     if isinstance(checkpoint, (str, os.PathLike)):
         checkpoint = Checkpoint(checkpoint)
+    if checkpoint is not None and not isinstance(checkpoint, Checkpoint):
+        raise InputError(f"checkpoint = {checkpoint!r} must be a path, or Checkpoint(path, every=10)")
     if checkpoint is not None:
         name = run.identity() | {"evaluate_every": evaluate_every, "metrics": list(recorder.metrics)}
         begin, state = checkpoint.resume(state, recorder, name) or (0, state)

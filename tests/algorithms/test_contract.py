@@ -372,6 +372,15 @@ def test_bad_hyperparameters_get_one_clear_line(name):
             assert "\n" not in str(caught.value)
 
 
+def test_numbers_of_numpy_are_numbers():
+    algorithm = alg.DFedSAM(eta=np.float32(0.5), K=np.int64(3), rho=np.int8(1))
+    assert algorithm == alg.DFedSAM(eta=0.5, K=3, rho=1.0)
+    assert [type(value) for value in (algorithm.eta, algorithm.K, algorithm.rho)] == [float, int, int]
+    for letters in ({"eta": np.float64(0)}, {"eta": np.float32("nan")}, {"K": np.float64(3)}):
+        with pytest.raises(DFLTheoryError, match="must be"):
+            alg.DFedSAM(**{"eta": 0.5, "K": 3, **letters})
+
+
 def test_an_own_algorithms_letters_obey_the_laws_of_their_names():
     own = dataclasses.make_dataclass("Own", [("theta", float)], bases=(alg.Algorithm,), frozen=True)
     assert [own(theta=value).theta for value in (0, 0.999)] == [0, 0.999]

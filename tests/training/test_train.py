@@ -218,6 +218,11 @@ def test_parts_of_the_wrong_kind(algorithm, task, words):
     assert "\n" not in str(caught.value)
 
 
+def test_what_is_no_checkpoint_is_told():
+    with pytest.raises(DFLTheoryError, match=r"checkpoint = 3 must be a path, or Checkpoint\(path"):
+        train(DFEDSAM, problem(), ring_matrix(6), rounds=3, checkpoint=3)
+
+
 def test_a_path_is_a_checkpoint(tmp_path):
     whole = train(DFEDSAM, problem(), ring_matrix(6), rounds=3, checkpoint=tmp_path / "run")
     assert (tmp_path / "run").exists()
