@@ -121,19 +121,24 @@ class Quadratic(Synthetic):
         return torch.equal(self.A, self.A[:1].expand_as(self.A))
 
     @cached_property
-    def _matrices(self) -> np.ndarray | None:
-        """A (m, d, d) as numpy sees it, where it can and where every client has a matrix."""
+    def _matrices(self) -> tuple[np.ndarray, np.ndarray] | None:
+        """A (m, d, d) and b (m, d) as numpy sees them, where it can and where every client has a matrix."""
         known = self.dtype in (torch.float32, torch.float64) and self.device.type == "cpu"
-        return self.A.numpy() if known and self.A.shape == (self.m, self.d, self.d) else None
+        each = self.A.shape == (self.m, self.d, self.d)
+        return (self.A.numpy(), self.b.numpy()) if known and each else None
 
     # -- the functions -------------------------------------------------------------------------
 
     def client_gradient(self, x: Tensor) -> Tensor:
+        if self._matrices is not None and x.ndim == 3 and x.shape[0] == 1:
+            numbers = _numbers(x)
+            if numbers is not None:  # then nothing is as fast
+                A, b = self._matrices
+                return torch.from_numpy(_vecmat(numbers - b, A))  # A is symmetric
         return self._times(x - self.b)
 
     def client_loss(self, x: Tensor) -> Tensor:
-        r = x - self.b
-        return (r * self._times(r)).sum(-1) / 2
+        return ((x - self.b) * self.client_gradient(x)).sum(-1) / 2
 
     def hessian(self, x: Tensor) -> Tensor:
         A = torch.diag_embed(self.A) if self.is_diagonal else self.A
@@ -145,8 +150,6 @@ class Quadratic(Synthetic):
             return self.A * r
         if len(self.A) == 1:
             return r @ self.A[0]
-        if r.ndim == 3 and len(r) == 1 and self._matrices is not None and (v := _numbers(r)) is not None:
-            return torch.from_numpy(_vecmat(v, self._matrices))  # nothing is as fast
         if r.ndim == 3:  # one product of (S, d) and (d, d) for each client, A being symmetric
             return torch.matmul(r.transpose(0, 1), self.A).transpose(0, 1)
         return torch.matmul(self.A, r.unsqueeze(-1)).squeeze(-1)

@@ -105,13 +105,15 @@ class _Sparse:
     def __init__(self, W: Any, times: int, memory: Buffers):
         self._weights = (*W.shape, W.indptr, W.indices, W.data)
         self._times, self._memory = times, memory
+        self._width = _width(W.shape[1], W.dtype.itemsize)
 
     def __call__(self, z: Tensor, over: bool = False) -> Tensor:
         before = z.numpy()
         S, n, d = before.shape
-        width = min(d, _width(n, before.itemsize))
-        if S == 1 and d == width and not over:
+        width = self._width
+        if S == 1 and d <= width and not over:
             return torch.from_numpy(self._product(before[0])[None])
+        width = min(width, d)
         into = z if over else self._memory.empty((S, self._weights[0], d), z.dtype)
         # one piece after the other in the same memory: that of arrays made anew would be new to the processor
         here, there = (np.empty(max(n, self._weights[0]) * width, before.dtype) for _ in range(2))
@@ -128,8 +130,11 @@ class _Sparse:
         m, n, indptr, indices, weights = self._weights
         k = values.shape[1]
         for q in range(self._times):
-            mixed = rooms[q % 2][: m * k].reshape(m, k) if rooms else np.empty((m, k), values.dtype)
-            mixed.fill(0)
+            if rooms:
+                mixed = rooms[q % 2][: m * k].reshape(m, k)
+                mixed.fill(0)
+            else:
+                mixed = np.zeros((m, k), values.dtype)
             csr_matvecs(m, n, k, indptr, indices, weights, values.ravel(), mixed.ravel())
             values = mixed
         return values
