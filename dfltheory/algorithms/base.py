@@ -158,8 +158,8 @@ class Algorithm:
 
         ``state`` may be that of some of the clients, so that nothing may depend on the others. Its tensors
         stay as they are (but x, where local steps begin ``over`` it): what changes is a new tensor of the
-        returned state. A client that does not take
-        part (``grad.active``) keeps what it has, and may not be asked.
+        returned state. A client that does not take part (``grad.active``) keeps what it has, and may not be
+        asked.
         """
         raise TypeError(f"{type(self).__name__} does not say what its clients do alone (local_update)")
 
