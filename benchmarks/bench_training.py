@@ -12,6 +12,7 @@ from torch import nn
 from torch.nn import functional
 
 from dfltheory import algorithms, graphs, models, tasks
+from dfltheory.tasks.batching import colours_last
 from dfltheory.tasks.supervised import Supervised
 from dfltheory.training import train
 from dfltheory.training.loop import Run
@@ -144,6 +145,29 @@ def test_w3_plain_training_colours_last(versus):
     """As above, with images laid out for the plain model as the core lays them out: what the core costs."""
     ours, by_hand = w3("cifar_cnn", 0.0, torch.channels_last)
     versus(ours, by_hand, "colours last on both sides: no goal", turns=5)
+
+
+@pytest.mark.parametrize("what", ["gradient", "outputs"])
+@pytest.mark.parametrize("size", [20, 100])
+@pytest.mark.parametrize("model", ["cifar_cnn", "vgg11"])
+def test_colours_last(versus, model, size, what):
+    """One network's work on images that lie with their colours last, against colours first."""
+    torch.manual_seed(0)
+    images, labels = torch.randn(size, 3, 32, 32), torch.randint(10, (size,))
+    module, laid = models.get(model), colours_last(images)
+    parameters = list(module.parameters())
+
+    def gradient(X):
+        torch.autograd.grad(functional.cross_entropy(module(X), labels), parameters)
+
+    @torch.no_grad()
+    def outputs(X):
+        module(X)
+
+    work = {"gradient": gradient, "outputs": outputs}[what]
+    versus(
+        lambda: work(laid), lambda: work(images), "the loop's choice, but for VGG's gradient at 20", turns=9
+    )
 
 
 @pytest.mark.parametrize("m", [1000, 10_000])

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from numbers import Integral
+from typing import Any
+
 
 class DFLTheoryError(ValueError):
     """Base of every error that this package raises on purpose.
@@ -50,6 +53,13 @@ class DivergenceError(DFLTheoryError):
         self.history = history
 
 
+def whole_number(name: str, value: Any, at_least: int, more: str = "") -> int:
+    """``value`` of any library (numpy's too) as an int, or one clear line unless it is one >= at_least."""
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < at_least:
+        raise InputError(f"{name} = {value!r} must be an integer >= {at_least}{more}")
+    return int(value)
+
+
 __all__ = [
     "DFLTheoryError",
     "InputError",
@@ -58,4 +68,5 @@ __all__ = [
     "ConditionError",
     "DataError",
     "DivergenceError",
+    "whole_number",
 ]

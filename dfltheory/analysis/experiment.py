@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from dfltheory.analysis.compare import Verdict, compare
 from dfltheory.analysis.schedule import Step, algorithm_class, scheduled_algorithm
 from dfltheory.analysis.statistics import Method
-from dfltheory.errors import InputError
+from dfltheory.errors import InputError, whole_number
 from dfltheory.files import replacing, write_json, write_text
 
 if TYPE_CHECKING:
@@ -205,7 +205,6 @@ def scheduled_cases(
     Theorem 4.5; L is the task's constant and T = ``rounds``.
     """
     from dfltheory import bounds, graphs, tasks
-    from dfltheory.training.setup import whole_number
 
     for name, value in (("K", K), ("rounds", rounds), ("seeds", seeds), *(("Q", gossip) for gossip in Q)):
         whole_number(name, value, at_least=1)

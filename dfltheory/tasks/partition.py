@@ -12,7 +12,7 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dfltheory.errors import InputError, UnknownNameError
+from dfltheory.errors import InputError, UnknownNameError, whole_number
 
 Kind = Literal["iid", "dirichlet", "dirichlet_by_class", "shards"]
 Indices = NDArray[np.int64]
@@ -94,9 +94,7 @@ def split(
         "seed": seed,
     }
     for name, value in whole.items():
-        least = 0 if name == "seed" else 1
-        if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
-            raise InputError(f"{name} = {value!r} of a partition must be a whole number >= {least}")
+        whole_number(f"a partition's {name}", value, at_least=0 if name == "seed" else 1)
     if minimum * m > len(y):
         raise InputError(
             f"{len(y)} examples cannot give {m} clients at least {minimum} each: take fewer clients"

@@ -5,14 +5,13 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
-from numbers import Integral
 from typing import Literal
 
 import torch
 from torch import Tensor, nn
 
 from dfltheory.constants import ProblemConstants
-from dfltheory.errors import InputError, UnknownNameError
+from dfltheory.errors import InputError, UnknownNameError, whole_number
 from dfltheory.tasks.augment import Augmentation
 from dfltheory.tasks.batching import LOSSES, Loop, Loss, choose
 from dfltheory.tasks.examples import Examples, in_a_row, tests_in_a_row
@@ -121,7 +120,9 @@ class Supervised(Task):
         self.preprocess, self.augment = preprocess, augment
         self.X, self.y, self.sizes, self.offsets = in_a_row(clients, "client", self.dtype, self.device)
         self._test = tests_in_a_row(test, self.m, self.dtype, self.device)
-        self.batch = _checked_batch(batch)
+        self.batch = None
+        if batch is not None:
+            self.batch = whole_number("batch", batch, at_least=1, more=", or None for all examples")
         self.weight_decay = float(weight_decay)
         if not 0 <= self.weight_decay < torch.inf:
             raise InputError(f"weight_decay = {weight_decay} must be a number >= 0")
@@ -390,14 +391,6 @@ Convolutions make them dozens of times larger on the way: about 100 colour image
 
 def _merged(t: Tensor) -> Tensor:
     return t.flatten(0, 1)
-
-
-def _checked_batch(batch: int | None) -> int | None:
-    if batch is None:
-        return None
-    if isinstance(batch, bool) or not isinstance(batch, Integral) or batch < 1:
-        raise InputError(f"batch = {batch!r} must be an integer >= 1, or None for all examples")
-    return int(batch)
 
 
 __all__ = ["Batch", "Examples", "Supervised"]

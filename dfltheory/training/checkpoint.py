@@ -14,11 +14,10 @@ import torch
 from torch import Tensor
 
 from dfltheory.algorithms.base import Algorithm
-from dfltheory.errors import InputError
+from dfltheory.errors import InputError, whole_number
 from dfltheory.tasks.task import Task
 from dfltheory.training import storage
 from dfltheory.training.metrics import Recorder, numbers, square
-from dfltheory.training.setup import whole_number
 
 _KIND = "dfltheory.Checkpoint"
 

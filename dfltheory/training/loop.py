@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from dfltheory.algorithms.base import Algorithm, replace
-from dfltheory.errors import DivergenceError, InputError
+from dfltheory.errors import DivergenceError, InputError, whole_number
 from dfltheory.tasks.buffers import Buffers
 from dfltheory.tasks.task import Task
 from dfltheory.training.checkpoint import Checkpoint, identity
@@ -31,7 +31,6 @@ from dfltheory.training.setup import (
     seed_indices,
     several,
     starting_models,
-    whole_number,
 )
 
 Callback = Callable[[int, Any, Recorder], bool | None]

@@ -11,17 +11,11 @@ import torch
 from torch import Tensor
 
 from dfltheory.algorithms.base import Algorithm
-from dfltheory.errors import GraphError, InputError
+from dfltheory.errors import GraphError, InputError, whole_number
 from dfltheory.graphs import Constant, as_sequence
 from dfltheory.tasks.task import Task
 from dfltheory.training.laws import Laws
 from dfltheory.training.randomness import torch_generator
-
-
-def whole_number(name: str, value: Any, at_least: int) -> None:
-    """One clear line unless value is an integer >= at_least."""
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < at_least:
-        raise InputError(f"{name} = {value!r} must be an integer >= {at_least}")
 
 
 def check_kinds(algorithm: Any, task: Any, on_divergence: str, **several: Any) -> None:
@@ -109,4 +103,4 @@ def starting_models(task: Task, seeds: Sequence[int], x0: Any, seed: int) -> Ten
     return given.to(dtype=task.dtype, device=task.device).expand(shape)
 
 
-__all__ = ["check_kinds", "connect", "seed_indices", "several", "starting_models", "whole_number"]
+__all__ = ["check_kinds", "connect", "seed_indices", "several", "starting_models"]

@@ -192,13 +192,16 @@ def test_statistics_of_a_known_partition():
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"m": 0}, "m = 0 of a partition must be a whole number >= 1"),
-        ({"m": 2.5}, "m = 2.5 of a partition must"),
-        ({"m": True}, "m = True of a partition must"),
-        ({"m": 3, "seed": -1}, "seed = -1 of a partition must be a whole number >= 0"),
-        ({"m": 3, "minimum": 0}, "minimum = 0 of"),
-        ({"m": 3, "kind": "dirichlet_by_class", "tries": 0}, "tries = 0 of"),
-        ({"m": 3, "kind": "shards", "classes_per_client": 2.5}, "classes_per_client = 2.5 of"),
+        ({"m": 0}, "a partition's m = 0 must be an integer >= 1"),
+        ({"m": 2.5}, "a partition's m = 2.5 must"),
+        ({"m": True}, "a partition's m = True must"),
+        ({"m": 3, "seed": -1}, "a partition's seed = -1 must be an integer >= 0"),
+        ({"m": 3, "minimum": 0}, "a partition's minimum = 0 must"),
+        ({"m": 3, "kind": "dirichlet_by_class", "tries": 0}, "a partition's tries = 0 must"),
+        (
+            {"m": 3, "kind": "shards", "classes_per_client": 2.5},
+            "a partition's classes_per_client = 2.5 must",
+        ),
         ({"m": 101}, "100 examples cannot give 101 clients"),
         ({"m": 10, "minimum": 11}, "at least 11"),
         ({"m": 5, "kind": "shards", "classes_per_client": 11}, "between 1 and the 10"),

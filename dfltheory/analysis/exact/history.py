@@ -13,7 +13,7 @@ from dfltheory.analysis.exact.adjoint import low_rank_measures
 from dfltheory.analysis.exact.engine import Engine, measure
 from dfltheory.analysis.exact.network import sequence_for
 from dfltheory.analysis.exact.problem import problem_of
-from dfltheory.errors import InputError, UnknownNameError
+from dfltheory.errors import InputError, UnknownNameError, whole_number
 from dfltheory.training.history import History
 
 Array = NDArray[Any]
@@ -58,8 +58,7 @@ def exact_history(
     """
     if form not in get_args(Form):
         raise UnknownNameError("form", form, set(get_args(Form)))
-    if isinstance(rounds, bool) or not isinstance(rounds, (int, np.integer)) or rounds < 0:
-        raise InputError(f"rounds = {rounds!r} must be an integer >= 0")
+    rounds = whole_number("rounds", rounds, at_least=0)
     started = time.perf_counter()
     problem = problem_of(task)
     sequence = sequence_for(algorithm, task.m, topology)
