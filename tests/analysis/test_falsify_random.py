@@ -1,6 +1,7 @@
 """Networks that are drawn in each round: all ways are run, and the training core draws its own."""
 
 import dataclasses
+import sys
 
 import numpy as np
 import pytest
@@ -116,9 +117,9 @@ def test_the_core_draws_its_own_and_agrees():
     again = Batch.of(built(instance.document()))
     assert again.drawn
     assert np.array_equal(again.W, batch.W)
-    history = instance.run(seeds=4000, progress=False)
+    history = instance.run(seeds=1500, progress=False)
     exact = run(batch, 4).left["grad_norm_sq"][:, 0]
-    error = history.grad_norm_sq.std(0) / 4000**0.5
+    error = history.grad_norm_sq.std(0) / 1500**0.5
     assert (np.abs(history.grad_norm_sq.mean(0) - exact) < 5 * error + 1e-12).all()
     assert history.constants is not None
 
@@ -138,9 +139,9 @@ def test_what_cannot_be_run_in_all_ways_is_one_line():
         Batch.of(dataclasses.replace(other, network=dfl.graphs.RandomNeighbors(4, 1)))
 
 
-def test_a_strangers_true_theorem_about_random_matchings_survives_and_half_of_it_falls(tmp_path):
+def test_a_strangers_true_theorem_about_random_matchings_survives_and_half_of_it_falls(monkeypatch):
     assert [net.name for net in networks(STRANGER)] == ["random matchings of 3", "random matchings of 4"]
-    true = falsify(STRANGER, candidates=2500, seed=1)
+    true = falsify(STRANGER, candidates=600, seed=1)
     assert not true.violated
     assert 0.55 < true.ratio <= 1 + 1e-9
     false = falsify(HALVED, seconds=60, enough=1.1)
@@ -148,19 +149,25 @@ def test_a_strangers_true_theorem_about_random_matchings_survives_and_half_of_it
     assert isinstance(false.instance.network, RandomMatching)
     assert false.certificate.core["low"] > 1
     assert false.certificate.core["seeds"] >= 1000
+    # what follows rests on the exact evaluation and on the scope, not on how often the core is run
+    monkeypatch.setattr(sys.modules[certify.__module__], "RUNS", ((40, 400),) * 2)
     told = certify(false.instance, STRANGER)
     assert not told.violated
     fixed = dataclasses.replace(HALVED, scope=dataclasses.replace(HALVED.scope, change="fixed"))
-    assert (
-        "random" in " ".join(certify(false.instance, fixed).obstacles)
-        or not certify(false.instance, fixed).violated
-    )
+    told = certify(false.instance, fixed)
+    assert told.exact["ratio"] > 1
+    assert "one fixed mixing matrix" in " ".join(told.obstacles)
 
 
 def test_statements_about_random_networks_in_the_registry_are_searched_over_them():
+    fixed = {"lam_min", "delta", "C", "q", "window"}  # what only a fixed network has
+    kinds = {}  # one statement of each kind: those of the same scope and measure are searched alike
     for theorem in bounds.statements():
-        if theorem.order or theorem.kind not in ("theorem", "corollary"):
-            continue
+        if not theorem.order and theorem.kind in ("theorem", "corollary"):
+            asked = frozenset(fixed & set(theorem.needs))
+            kinds.setdefault((str(theorem.scope), theorem.lhs.measure, asked), theorem)
+    assert any(theorem.scope.change == "random" for theorem in kinds.values())
+    for theorem in kinds.values():
         if theorem.lhs.measure not in MEASURES[theorem.scope.two_blocks]:
             continue
         try:
@@ -169,5 +176,5 @@ def test_statements_about_random_networks_in_the_registry_are_searched_over_them
             continue
         admits = theorem.scope.change == "random" and not theorem.scope.two_blocks
         admits &= theorem.scope.network in ("symmetric", "doubly stochastic")
-        admits &= not {"lam_min", "delta", "C", "q", "window"} & set(theorem.needs)
+        admits &= not fixed & set(theorem.needs)
         assert any(name.startswith("random matchings") for name in names) is admits, str(theorem)
