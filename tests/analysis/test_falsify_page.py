@@ -28,12 +28,13 @@ DOCUMENTS = {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in
 
 def of(kind):
     """The outcome files with an instance, or with a family of problems; of a paper's instances that refute
-    nothing all but the first are replayed with the slow tests."""
+    nothing all but the first are replayed with the slow tests, as are those that the core runs very long."""
     seen, chosen = set(), []
     for path in FILES:
         told = DOCUMENTS[path.stem]
         if told.get("divergence" if kind == "families" else "instance") is not None:
             slow = not told["violated"] and told["key"].split(".")[0] in seen
+            slow |= kind == "instances" and told["core"]["rounds"] > 10000
             seen |= set() if told["violated"] else {told["key"].split(".")[0]}
             chosen.append(pytest.param(path, id=path.stem, marks=[pytest.mark.slow] * slow))
     return chosen
