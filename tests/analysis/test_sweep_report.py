@@ -109,7 +109,7 @@ def test_many_variants_along_one_axis_are_all_drawn():
     assert len(curves) == 8 * 3 - 8
 
 
-def test_a_sweep_along_one_axis_with_every_variant_ends_in_its_report(tmp_path, capsys):
+def test_a_sweep_along_one_axis_with_every_variant_ends_in_its_report(tmp_path, capsys, undrawn):
     import tomllib
 
     from dfltheory.analysis.config import read_plan

@@ -684,6 +684,7 @@ VACUOUS = r"if $\rho > 0$: $F_i(\cdot\,, v; \xi)$ is $L_u$-smooth in $u$ for alm
 HEAVY = ("corrected_b2_sharper", "corollary_1:corrected_sharper", "corrected_init_sharper")
 HEAVY += ("corrected_minimal", "dfedadmm.corollary_1:corrected", "theorem_1:corrected_b2")
 HEAVY += ("theorem_4_5:corrected_sharper", "theorem_4_5:corrected_weighted")
+HEAVY += ("theorem_4_5:corrected_tight", "theorem_1:corrected_b", "theorem_1:corrected_b_sharper")
 
 
 @pytest.mark.parametrize("claim", [late(step.claim, *HEAVY) for step in files.corrected_steps()])

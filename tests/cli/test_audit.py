@@ -49,10 +49,10 @@ def test_bad_input(capsys):
 
 
 def test_the_page_is_an_erratum(capsys):
-    assert run(["audit", "dfedmdc.theorem_2", "--variant", "appendix_eq35", "--markdown"]) == 1
+    assert run(["audit", "dfedsam.lemma_D3", "--markdown"]) == 1
     text = capsys.readouterr().out
     assert text.startswith("# Errata")
-    assert "#### DFedMDC-E7" in text
+    assert "#### DFedSAM-E9" in text
     assert "No error is left that no entry explains." in text
     assert page.main([]) == 2
 
