@@ -108,7 +108,7 @@ KERNELS = (  # as another processor would have them: without AVX-512, without AV
     "OPENBLAS_CORETYPE=Haswell",
     "OPENBLAS_CORETYPE=Nehalem",
 )
-ENVIRONMENTS |= {name: dict([name.split("=", 1)]) for name in KERNELS}
+ENVIRONMENTS |= {name: {name.partition("=")[0]: name.partition("=")[2]} for name in KERNELS}
 OLD = "all of an old processor"
 ENVIRONMENTS[OLD] = functools.reduce(
     operator.or_, (ENVIRONMENTS[name] for name in KERNELS)
