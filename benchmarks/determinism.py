@@ -2,12 +2,17 @@
 
 Each line runs the same set-ups twice, with one thing changed, and counts those whose measures are equal bit
 for bit; of the others it is told how far they are apart: the last models relative to their norm, and
-each measure relative to its largest value in the run.
+each measure relative to its largest value in the run. Then kernels are
+changed that BLAS, torch and numpy choose by the processor, through variables of the environment. What such a
+variable changes at all is told by probes, small computations of each library; gaps of random networks, which
+numpy's BLAS finds, are compared, too.
 """
 
 from __future__ import annotations
 
 import argparse
+import functools
+import operator
 import os
 import subprocess
 import sys
@@ -55,6 +60,32 @@ def variant(name: str) -> list[dict[str, np.ndarray]]:
     return [measures(*case, 4, chunk, **how) if case in divided else {} for case in CASES]
 
 
+def probes() -> dict[str, np.ndarray]:
+    """Results of each library whose last bits depend on its kernels, by what computes them."""
+    import torch
+
+    draw = functools.partial(torch.randn, generator=torch.Generator().manual_seed(0))
+    a, b, double = draw(100_001), draw(257, 300), draw(257, 300, dtype=torch.float64)
+    image, filters = draw(4, 3, 12, 12), draw(8, 3, 3, 3)
+    numbers = np.random.default_rng(0).normal(size=(64, 300))
+    return {
+        "torch": torch.cat([a.sum().reshape(1), a.exp(), b.log_softmax(1).ravel()]).numpy(),
+        "products": np.r_[(b @ b.T).numpy().ravel(), (double @ double.T).numpy().ravel()],
+        "QR": torch.linalg.qr(double)[0].numpy(),
+        "convolution": torch.nn.functional.conv2d(image, filters).numpy(),
+        "numpy": np.r_[np.exp(numbers).ravel(), numbers.sum()],
+        "numpy's BLAS": np.r_[(numbers @ numbers.T).ravel(), np.linalg.eigvalsh(numbers @ numbers.T)],
+    }
+
+
+def gaps() -> np.ndarray:
+    """Spectral gaps of 20 random networks by LAPACK, eigenvalues that numpy's BLAS finds."""
+    from dfltheory import graphs
+
+    networks = [graphs.topology("erdos_renyi", 8 + 3 * n, p=0.5, seed=n) for n in range(20)]
+    return np.array([graphs.spectral_gap(graphs.weights(g, "metropolis")) for g in networks])
+
+
 RANKS = "2 ranks"
 ENVIRONMENTS = {
     "nothing": {},
@@ -66,18 +97,37 @@ ENVIRONMENTS = {
     "2 threads": {"OMP_NUM_THREADS": "2"},
     "2 threads, deterministic=True": {"OMP_NUM_THREADS": "2"},
 }
+KERNELS = (  # as another processor would have them: without AVX-512, without AVX2 or any vectors
+    "ATEN_CPU_CAPABILITY=avx2",
+    "ATEN_CPU_CAPABILITY=default",
+    "MKL_CBWR=AVX2",
+    "MKL_CBWR=COMPATIBLE",
+    "MKL_ENABLE_INSTRUCTIONS=AVX2",
+    "ONEDNN_MAX_CPU_ISA=SSE41",
+    "NPY_DISABLE_CPU_FEATURES=X86_V3 X86_V4 AVX512_ICL",
+    "OPENBLAS_CORETYPE=Haswell",
+    "OPENBLAS_CORETYPE=Nehalem",
+)
+ENVIRONMENTS |= {name: {name.partition("=")[0]: name.partition("=")[2]} for name in KERNELS}
+OLD = "all of an old processor"
+ENVIRONMENTS[OLD] = functools.reduce(
+    operator.or_, (ENVIRONMENTS[name] for name in KERNELS)
+)  # the last of each
 
 
-def in_a_process(name: str, folder: Path) -> list[dict[str, np.ndarray]]:
+def in_a_process(name: str, folder: Path) -> tuple[list[dict[str, np.ndarray]], dict[str, np.ndarray]]:
+    """The measures of every case, and the probes and gaps."""
     path = folder / "found.npz"
     environment = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONHASHSEED": "0"} | ENVIRONMENTS[name]
     ranks = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"] if name == RANKS else []
     words = [sys.executable, *ranks, __file__, "--variant", name, str(path)]
     subprocess.run(words, env=environment, check=True)
     with np.load(path) as told:
-        return [
-            {k.split("/", 1)[1]: told[k] for k in told if k.startswith(f"{n}/")} for n in range(len(CASES))
+        parts = [
+            {k.split("/", 1)[1]: told[k] for k in told if k.startswith(f"{part}/")}
+            for part in (*range(len(CASES)), "probes")
         ]
+    return parts[:-1], parts[-1]
 
 
 def apart(one: dict[str, np.ndarray], other: dict[str, np.ndarray]) -> tuple[float, float] | None:
@@ -99,18 +149,27 @@ def main() -> None:
     if given.variant:
         found = variant(given.variant[0])
         if os.environ.get("RANK", "0") == "0":  # every rank has found the same
-            np.savez(given.variant[1], **{f"{n}/{k}": v for n, c in enumerate(found) for k, v in c.items()})
+            named = {**dict(enumerate(found)), "probes": probes() | {"gaps": gaps()}}
+            np.savez(given.variant[1], **{f"{n}/{k}": v for n, c in named.items() for k, v in c.items()})
         return
-    print("| changed | runs | the same bits | last models apart | measures apart |\n|---|---|---|---|---|")
+    heads = "changed, runs, the same bits, last models apart, measures apart, the same gaps, apart, probes"
+    print(f"| {heads.replace(', ', ' | ')} |\n|{'---|' * 8}", flush=True)
     with tempfile.TemporaryDirectory() as folder:
-        plain = in_a_process("nothing", Path(folder))
-        one_order = in_a_process("deterministic=True", Path(folder))
+        plain, before = in_a_process("nothing", Path(folder))
         for name in given.only or ENVIRONMENTS:
-            reference = one_order if name == "2 threads, deterministic=True" else plain
-            far = [apart(a, b) for a, b in zip(reference, in_a_process(name, Path(folder))) if b]
+            single = name == "2 threads, deterministic=True"
+            reference = in_a_process("deterministic=True", Path(folder))[0] if single else plain
+            found, after = in_a_process(name, Path(folder))
+            far = [apart(a, b) for a, b in zip(reference, found) if b]
             differ = [f for f in far if f is not None]
             most = " | ".join(f"{max(kind):.1e}" for kind in zip(*differ)) or " | "
-            print(f"| {name} | {len(far)} | {len(far) - len(differ)} | {most} |", flush=True)
+            old, new = before["gaps"], after["gaps"]
+            same = f"{np.sum(old == new)} of {len(old)} | {np.max(np.abs(old - new)):.1e}"
+            moved = ", ".join(k for k in before if k != "gaps" and before[k].tobytes() != after[k].tobytes())
+            print(
+                f"| {name} | {len(far)} | {len(far) - len(differ)} | {most} | {same} | {moved or 'none'} |",
+                flush=True,
+            )
 
 
 if __name__ == "__main__":

@@ -67,6 +67,12 @@ def whole_number(name: str, value: Any, at_least: int, more: str = "") -> int:
     return int(value)
 
 
+def squarable(name: str, value: Any) -> None:
+    """One clear line unless a float is 0 or its square is one too."""
+    if isinstance(value, float) and value and not 1e-150 <= abs(value) <= 1e150:
+        raise InputError(f"{name} = {value!r} is beyond what floats can square: take 1e-150 to 1e150")
+
+
 def one_of(what: str, name: Any, known: Iterable[str]) -> Any:
     """``name``, or one clear line unless it is one of the ``known``."""
     if name not in (names := set(known)):
@@ -84,5 +90,6 @@ __all__ = [
     "DataError",
     "DivergenceError",
     "one_of",
+    "squarable",
     "whole_number",
 ]

@@ -475,4 +475,5 @@ def without_chance(run: History) -> bool:
 
 def _collapsed(values: Samples) -> Samples:
     """One number where all seeds have the same."""
-    return values if np.ptp(values) else np.asarray(values.flat[0])
+    with np.errstate(invalid="ignore"):  # of runs that left the numbers
+        return values if np.ptp(values) else np.asarray(values.flat[0])

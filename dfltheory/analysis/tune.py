@@ -28,7 +28,7 @@ from dfltheory.bounds.checks.everyday import everyday
 from dfltheory.bounds.reference import load
 from dfltheory.bounds.symbols import GLOSSARY, NEUTRAL, step_names
 from dfltheory.bounds.theorem import Theorem
-from dfltheory.errors import InputError, whole_number
+from dfltheory.errors import InputError, squarable, whole_number
 from dfltheory.tasks.quadratics import Quadratic
 from dfltheory.training.loop import train
 
@@ -165,6 +165,8 @@ def tune(
         No theorem's constants are all stated; the budget allows no round; an unknown name.
     """
     check_constants({"m": m, **values})
+    for name, value in values.items():
+        squarable(name, value)
     fixed = sorted({*_NETWORK, "T"} & set(values))
     if fixed:
         raise InputError(f"{', '.join(fixed)} follows from the budget and the topologies: leave it out")
@@ -250,7 +252,8 @@ class _Grid:
         columns = {n: np.array([p[n] for p in places], dtype=float) for n in places[0]}
         known = {"x0_spread": 0.0, **network_values(theorem, W), **values, **columns}
         bounds, steps = best_bounds(theorem, known)
-        shares = bounds / yardstick(theorem, known)
+        with np.errstate(divide="ignore", invalid="ignore"):  # no gap to close: a share of nothing
+            shares = bounds / yardstick(theorem, known)
         for k, place in enumerate(places):
             if not math.isfinite(bounds[k]):
                 continue

@@ -101,9 +101,12 @@ def bound(
         write(terms_over(theorem, plot[0], values), plot[1])
         return emit({"plot": str(plot[1])}, f"wrote {plot[1]}", json)
     if grid:
+        import numpy as np
+
         from dfltheory.bounds.tables import grid_table, write_table
 
-        table = grid_table(theorem, grid, values)
+        with np.errstate(invalid="ignore"):  # an infinite end is refused as a value
+            table = grid_table(theorem, grid, values)
         if out is None:
             return emit({"rows": table.to_dict("records")}, table.to_string(index=False), json)
         return emit(

@@ -9,7 +9,7 @@ import typer
 
 from dfltheory.cli.guard import keeping
 from dfltheory.cli.output import AsJson, Variant, emit, leave, on_the_line
-from dfltheory.errors import DFLTheoryError, InputError
+from dfltheory.errors import DFLTheoryError, InputError, whole_number
 from dfltheory.files import alone, check_writable
 
 if TYPE_CHECKING:
@@ -72,6 +72,7 @@ def falsify(
         raise InputError("--seconds and --candidates are two budgets: give one of them")
     if exact and replay is None:
         raise InputError("--exact checks a file: give --replay FILE too")
+    whole_number("seed", seed, 0)
     if (key is None) == (replay is None):
         raise InputError("give the key of a theorem, or --replay FILE, and not both")
     if replay is not None:

@@ -11,7 +11,7 @@ from dfltheory.bounds.symbols import step_names
 from dfltheory.bounds.tables import axis
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.bounds.tuning import admissible_steps, best_step, dominance, step_name
-from dfltheory.errors import InputError
+from dfltheory.errors import DFLTheoryError, InputError
 
 
 def answers(
@@ -34,7 +34,8 @@ def answers(
             number = "" if found["value"] is None else f" = {found['value']:.6g}"
             lines.append(f"  d bound / d {name}{number}\n    {found['formula']}")
     if over is not None:
-        name, grid = axis(over)
+        with np.errstate(invalid="ignore"):  # an infinite end is refused as a value
+            name, grid = axis(over)
         regimes = dominance(theorem, name, grid, **{n: v for n, v in values.items() if n != name})
         document["dominance"] = {"over": name, "regimes": [vars(r) for r in regimes]}
         lines += [
@@ -51,7 +52,12 @@ def _steps(theorem: Theorem, values: dict[str, Any]) -> dict[str, dict[str, floa
     for name in (n for n in step_names() if n in theorem.needs):
         given = {n: v for n, v in values.items() if n != name}
         interval = admissible_steps(theorem, name, **given)
-        best, bound = best_step(theorem, name, **given)
+        try:
+            best, bound = best_step(theorem, name, **given)
+        except DFLTheoryError:
+            raise
+        except ValueError as error:  # scipy's: between no two steps is one that the conditions admit
+            raise InputError(f"no step {name} that is tried is admissible: take milder values") from error
         high = None if np.isinf(interval.high) else interval.high
         found[name] = {"low": interval.low, "high": high, "best": best, "bound": bound}
     return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import Any
@@ -114,6 +115,7 @@ def check_rounds(drawn: Rounds, laws: Iterable[str] | None = None) -> list[Repor
 def _judge(M: Subject, graph: nx.Graph | None, names: tuple[str, ...]) -> Report:
     if graph is not None and graph.number_of_nodes() != M.m:
         raise GraphError(f"the matrix is {M.m} x {M.m}, but the graph has {graph.number_of_nodes()} nodes")
+    M.allowed = None if graph is None else adjacency(graph)
     return Report(f"mixing matrix (m = {M.m})", names, tuple(failures(M, names, graph)))
 
 
@@ -147,11 +149,20 @@ class Subject:
         eps = max(eps, own)
         self.m = self.W.shape[0]
         self.broken: set[str] = set()
+        self.allowed: sp.csr_array | None = None  # the links of the network that W may use
         self.coo = sp.coo_array(self.W)
         i, j = self.coo.coords
         self.entry_tol = float(tolerance(eps, 1)) if tol is None else tol
         count = lambda index: np.bincount(index, minlength=self.m)  # noqa: E731
         self.sum_tol = [tolerance(eps, count(k)) if tol is None else np.full(self.m, tol) for k in (i, j)]
+
+    @functools.cached_property
+    def links(self) -> sp.csr_array:
+        return support(self.W)
+
+    @functools.cached_property
+    def parts(self) -> tuple[int, np.ndarray]:
+        return components(self.links)
 
     def at(self, i: int, j: int) -> float:
         return float(self.W[i, j])  # type: ignore[index]
@@ -182,12 +193,12 @@ def _range(M: Subject, graph: nx.Graph | None) -> Found:
 
 
 def _graph(M: Subject, graph: nx.Graph | None) -> Found:
-    if graph is None:
+    if graph is None or M.allowed is None:
         return None
     i, j = M.coo.coords
     heavy = (np.abs(M.coo.data) > M.entry_tol) & (i != j)
     used = sp.csr_array(sp.coo_array((np.abs(M.coo.data[heavy]), (i[heavy], j[heavy])), shape=(M.m, M.m)))
-    outside = sp.coo_array(used - used.multiply(adjacency(graph)))
+    outside = sp.coo_array(used - used.multiply(M.allowed))
     outside.eliminate_zeros()
     if not outside.nnz:
         return None
@@ -198,9 +209,9 @@ def _graph(M: Subject, graph: nx.Graph | None) -> Found:
 
 
 def _links(M: Subject, graph: nx.Graph | None) -> Found:
-    if graph is None:
+    if graph is None or M.allowed is None:
         return None
-    i, j = sp.coo_array(adjacency(graph)).coords
+    i, j = sp.coo_array(M.allowed).coords
     weights = np.asarray(sp.csr_array(M.W)[i, j]).ravel() if len(i) else np.empty(0)
     missing = np.flatnonzero(weights == 0)
     if not len(missing):
@@ -243,7 +254,7 @@ def _sums(M: Subject, axis: int) -> Found:
 
 def _null_space(M: Subject, graph: nx.Graph | None) -> Found:
     """For non-negative weights the multiplicity of eigenvalue 1 is the number of closed classes: exact."""
-    parts, label = components(support(M.W))
+    parts, label = M.parts
     if parts == 1:
         return None
     least, other = int(np.bincount(label).min()), int(np.argmax(label != label[0]))
@@ -264,13 +275,12 @@ def _spectrum(M: Subject, graph: nx.Graph | None) -> Found:
             return "the least eigenvalue", low, tol, f"eigenvalue {low:.6g} ({what}): it must be above -1"
         told = f"eigenvalue {high:.6g} is above 1: W^t diverges"
         return ("the largest eigenvalue", high, tol, told) if high > 1.0 + tol else None
-    S = support(M.W)
-    parts, label = components(S)
+    parts, label = M.parts
     lazy = np.zeros(parts, dtype=bool)
     np.logical_or.at(lazy, label, M.W.diagonal() > 0)
     for part in np.flatnonzero(~lazy):
         nodes = np.flatnonzero(label == part)
-        if len(nodes) > 1 and nx.is_bipartite(nx.from_scipy_sparse_array(S[nodes][:, nodes])):
+        if len(nodes) > 1 and nx.is_bipartite(nx.from_scipy_sparse_array(M.links[nodes][:, nodes])):
             near, halves = int(nodes[0]), "split in two halves that only hear each other: give some w_ii > 0"
             told = f"eigenvalue -1 (periodic): the {len(nodes)} nodes around node {near} {halves}"
             return f"the component of node {near}", -1.0, 0.0, told

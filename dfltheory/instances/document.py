@@ -20,7 +20,7 @@ import torch
 
 from dfltheory import algorithms, tasks
 from dfltheory.algorithms.base import Algorithm
-from dfltheory.errors import DFLTheoryError, InputError, UnknownNameError, one_of
+from dfltheory.errors import DFLTheoryError, InputError, UnknownNameError, one_of, squarable
 from dfltheory.files import plain
 from dfltheory.own import own
 from dfltheory.runs.setup import network_called, networks
@@ -193,8 +193,7 @@ def converted(section: str, name: str, given: Mapping[str, Any]) -> dict[str, An
     for option, value in given.items():
         place, hint = f"{section}.{option}", known[option].hint
         wanted = {hint, *typing.get_args(hint)}
-        if isinstance(value, float) and value and not 1e-150 <= abs(value) <= 1e150:
-            raise InputError(f"{place} = {value!r} is beyond what floats can square: take 1e-150 to 1e150")
+        squarable(place, value)
         if torch.dtype in wanted and isinstance(value, str):
             value = _dtype(place, value)
         elif torch.device in wanted and isinstance(value, str):

@@ -8,7 +8,7 @@ import networkx as nx
 import numpy as np
 from hypothesis import strategies as st
 
-from dfltheory.graphs import as_matrix, column_stochastic, metropolis
+from dfltheory.graphs import column_stochastic
 from dfltheory.graphs.matrices import to_dense
 from dfltheory.graphs.sequences import Periodic
 
@@ -183,8 +183,7 @@ def _links(m: int) -> st.SearchStrategy[list[tuple[int, int]]]:
 
 def _weighted(draw: st.DrawFn, graph: nx.Graph) -> np.ndarray:
     m = graph.number_of_nodes()
-    A = (to_dense(as_matrix(metropolis(graph))) > 0) & ~np.eye(m, dtype=bool)
-    i, j = np.nonzero(np.triu(A))
+    i, j = np.array([*graph.edges], dtype=int).reshape(-1, 2).T
     w = np.array(draw(st.lists(st.floats(0.05, 1.0), min_size=len(i), max_size=len(i))))
     W = np.zeros((m, m))
     W[i, j] = W[j, i] = w

@@ -1,6 +1,11 @@
 """Chance is a function of root seed, seed index, round and purpose: a stored run must find it again."""
 
+import io
 import itertools
+import os
+import platform
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -92,3 +97,22 @@ def test_seeds_alone_and_clients_in_chunks_have_the_bits_of_all_at_once(case):
 
 def bits(found):
     return {name: values.tobytes() for name, values in found.items()}
+
+
+def test_probes_tell_that_a_variable_changes_the_kernels():
+    """Rows of docs/reliability.md: numpy's BLAS takes other kernels, and the gaps are those numbers still."""
+    code = (
+        "import numpy as np; from benchmarks import determinism as d; found = d.probes() | {'gaps': d.gaps()}"
+    )
+    code += "; np.savez(sys.stdout.buffer, **found)"
+    told = []
+    for name in ("nothing", "OPENBLAS_CORETYPE=Nehalem"):
+        environment = os.environ | {"OMP_NUM_THREADS": "1"} | determinism.ENVIRONMENTS[name]
+        ended = subprocess.run([sys.executable, "-c", f"import sys; {code}"], env=environment, stdout=-1)
+        told.append(dict(np.load(io.BytesIO(ended.stdout))))
+    plain, changed = told
+    gaps = plain.pop("gaps"), changed.pop("gaps")
+    moved = {name for name, values in plain.items() if values.tobytes() != changed[name].tobytes()}
+    if sys.platform == "linux" and platform.machine() == "x86_64":  # where numpy comes with OpenBLAS
+        assert moved == {"numpy's BLAS"}
+    np.testing.assert_allclose(*gaps, rtol=0, atol=1e-13)

@@ -34,7 +34,7 @@ from dfltheory.analysis.worst_case.certificate import upper as proved_upper
 from dfltheory.analysis.worst_case.program import Program
 from dfltheory.bounds import symbols as s
 from dfltheory.bounds.reference import load
-from dfltheory.errors import InputError
+from dfltheory.errors import InputError, squarable, whole_number
 
 if TYPE_CHECKING:
     from dfltheory.bounds.theorem import Theorem
@@ -110,11 +110,13 @@ def bracket(key: str | Theorem, variant: str | None = None, *, seconds: float = 
     _check(theorem)
     if not seconds > 0:
         raise InputError(f"seconds = {seconds} must be > 0")
+    whole_number("seed", seed, 0)
     for name, value in values.items():
         if name not in s.GLOSSARY:
             raise InputError(f"{name} is not in the glossary")
         if (name, value) != ("lam", 1):  # which no theorem is about, and the program can solve
             s.GLOSSARY[name].check(value)
+        squarable(name, value)
         if name in ABSENT and value != 0:
             raise InputError(f"worst cases are without noise and SAM, from a common start: omit {name}")
         if name in theorem.schedule and name not in theorem.needs:

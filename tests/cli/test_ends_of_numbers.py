@@ -1,0 +1,53 @@
+"""Values at the ends of the numbers, option by option: one line, and no warning of numpy's beside it."""
+
+import pytest
+
+from dfltheory.cli import run
+
+AT = ["dfedsam.theorem_4_5", "--variant", "corrected", "--set"]
+LETTERS = {"L": 1, "T": 1000, "K": 5, "Q": 1, "m": 16, "eta": 0.005, "rho": 0.01, "lam": 0.8}
+LETTERS |= {"sigma_l": 1, "sigma_g": 1, "f0_gap": 1}
+FEW = {"T": 1, "K": 1, "L": 1, "eta": 0.04, "lam": 0.4, "sigma_g": 0.5, "f0_gap": 1}
+BUDGET = {"m": 16, "L": 1, "sigma_l": 1, "sigma_g": 1, "f0_gap": 1}
+OF_TUNE = ["--key", "dfedsam.theorem_4_5", "--rounds", "9", "--topology", "complete"]
+
+
+def told(letters, **changed):
+    return [f"{name}={value}" for name, value in (letters | changed).items()]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["bound", *AT, *told(LETTERS), "--dominance", "T=1:inf:5"], "T = inf"),
+        (["bound", *AT, *told(LETTERS), "--grid", "T=1:inf:5"], "T = inf"),
+        (["bound", *AT, *told(LETTERS, K="1e300"), "--steps"], "no step eta that is tried is admissible"),
+        (
+            ["worst-case", *AT, *told(FEW, sigma_g="1e200")],
+            "sigma_g = 1e+200 is beyond what floats can square",
+        ),
+        (["worst-case", *AT, *told(FEW, L="1e300")], "L = 1e+300 is beyond"),
+        (["worst-case", *AT, *told(FEW), "--seed", "-1"], "seed = -1 must be an integer >= 0"),
+        (["falsify", "dfedadmm.theorem_1", "--candidates", "1", "--seed", "-1"], "seed = -1 must be"),
+        (["tune", *OF_TUNE, "--set", *told(BUDGET, L="5e-324")], "L = 5e-324 is beyond"),
+    ],
+    ids=lambda value: " ".join(value)[:60] if isinstance(value, list) else "",
+)
+def test_one_line_tells_what_is_wrong(capsys, arguments, words):
+    assert run(arguments) == 2
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    (line,) = shown.err.splitlines()
+    assert words in line
+
+
+def test_no_gap_to_close_is_an_answer(capsys):
+    assert run(["tune", *OF_TUNE, "--set", *told(BUDGET, f0_gap=0)]) == 0
+    assert capsys.readouterr().err == ""
+
+
+def test_runs_that_leave_the_numbers_are_judged_without_a_warning(capsys):
+    """Warnings are errors in this suite."""
+    few = ["--topology", "ring", "--m", "4", "--rounds", "20", "--seeds", "2", "--rho0", "1e300", "--json"]
+    assert run(["validate", *few]) == 0
+    assert '"measured": "Infinity"' in capsys.readouterr().out
