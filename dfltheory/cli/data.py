@@ -70,7 +70,8 @@ def verify(
 ) -> None:
     """Compare files with the official MD5 checksums. Exit status 1 when one is missing or wrong.
 
-    Without a name, sets without any file are listed and do not count as failures.
+    Without a name, sets without any file are listed and do not count as failures, unless no set has one:
+    then nothing was compared.
 
     Examples:
 
@@ -94,6 +95,11 @@ def verify(
         lines.append(f"{one:<14} {status}")
         lines += [f"    {state.detail}" for state in wrong if not absent]
     root = files.data_root(data_root)
+    if all(found["status"] == "absent" for found in sets.values()):
+        failed = True
+        lines.append(
+            "nothing was compared: `dfltheory data fetch NAME` downloads a set; --data-root says where"
+        )
     emit(
         {"data_root": str(root), "ok": not failed, "sets": sets},
         "\n".join([f"data root {root}", *lines]),

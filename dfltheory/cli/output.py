@@ -79,6 +79,12 @@ def assignments(items: list[str] | None) -> dict[str, Any]:
 
 def values_of(context: Any, given: list[str] | None) -> dict[str, Any]:
     """What ``--set`` says, with the further NAME=VALUE behind it."""
+    if files := [word for word in context.args if Path(word).suffix.lower() in (".toml", ".json")]:
+        takes = any(parameter.name == "config" for parameter in context.command.params)
+        one = f"one experiment is given as --config {files[0]}, " if takes else ""
+        raise InputError(
+            f"{files[0]} is not NAME=VALUE: {one}a grid with [sweep] to `dfltheory sweep {files[0]}`"
+        )
     return assignments([*(given or []), *context.args])
 
 

@@ -82,6 +82,16 @@ def test_verify_passes_and_fails(capsys, root):
     assert "4 bytes" in capsys.readouterr().out.replace("\n", " ")
 
 
+def test_a_folder_without_any_set_does_not_verify(capsys, tmp_path):
+    """Nothing was compared, so that a script must not read "all is well"."""
+    for root in (tmp_path, tmp_path / "nowhere"):
+        status, found = document(capsys, "verify", "--data-root", str(root))
+        assert (status, found["ok"]) == (1, False)
+        assert {one["status"] for one in found["sets"].values()} == {"absent"}
+    assert call("verify", "--data-root", str(tmp_path)) == 1
+    assert "nothing was compared" in capsys.readouterr().out
+
+
 def test_fetch_of_what_is_there_needs_no_network(capsys, root):
     status, found = document(capsys, "fetch", "mnist", "--data-root", str(root))
     assert status == 0

@@ -134,6 +134,15 @@ def test_wrong_input_is_one_line(capsys, wrong, words):
     assert words in out.err
 
 
+@pytest.mark.parametrize("name", ["grid.toml", "GRID.TOML", "grid.json"])
+def test_a_file_without_its_option_is_told_where_it_belongs(capsys, name):
+    assert run(["train", name]) == 2
+    out = capsys.readouterr()
+    assert out.err.count("\n") == 1
+    assert f"--config {name}" in out.err
+    assert f"`dfltheory sweep {name}`" in out.err
+
+
 def test_a_checkpoint_is_gone_on_from_and_another_runs_is_refused(capsys, tmp_path):
     path = str(tmp_path / "run.ckpt")
     first = said(capsys, "--json", "--checkpoint", path, "--checkpoint-every", "4")
