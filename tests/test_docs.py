@@ -44,6 +44,15 @@ def test_the_code_of_a_page_runs(page, tmp_path, monkeypatch):
             exec(compile(code, named(page), "exec"), names)
 
 
+@pytest.mark.parametrize("page", [p for p in PAGES if "](#" in p.read_text()], ids=named)
+def test_links_within_a_page_lead_somewhere(page):
+    text = page.read_text()
+    headings = re.findall(r"^#+ (.*?)(?:\s*\{:.*)?$", text, flags=re.MULTILINE)
+    known = {re.sub(r"[^\w -]", "", one).strip().lower().replace(" ", "-") for one in headings}
+    known |= set(re.findall(r"\{:[^}]*#([\w-]+)", text)) | set(re.findall(r'id="([^"]+)"', text))
+    assert not set(re.findall(r"\]\(#([^)\s]+)\)", text)) - known
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("page", [p for p in PAGES if blocks(p, "pycon")], ids=named)
 def test_what_a_page_shows_is_what_comes_out(page):

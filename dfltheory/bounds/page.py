@@ -153,11 +153,14 @@ def _missed(score: Score) -> str:
 
 
 def _paper(found: Errata, keys: set[str], docs: Path | None) -> list[str]:
-    shown = [e for e in found.entries if e.own or e.inherited or _of(e) & keys or not _of(e)]
+    stated = [t for t in registry.statements(found.paper)
+              if t.key in keys and t.kind in ("theorem", "corollary", "rate") and _as_printed(t)]  # fmt: skip
+    named = {e.mistake.id for t in stated for e in found.of(t)}  # a headline links them
+    shown = [e for e in found.entries
+             if e.own or e.inherited or e.mistake.id in named or _of(e) & keys or not _of(e)]  # fmt: skip
     paper = registry.paper(found.paper)
     lines = [f"\n## {paper.title}\n"]
-    heads = [_headline(t, found, docs) for t in registry.statements(found.paper)
-             if t.key in keys and t.kind in ("theorem", "corollary", "rate") and _as_printed(t)]  # fmt: skip
+    heads = [_headline(t, found, docs) for t in stated]
     lines += [f"- {head}" for head in heads]
     for severity in SEVERITIES:
         group = [e for e in shown if e.mistake.severity == severity]

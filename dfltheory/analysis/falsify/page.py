@@ -37,6 +37,7 @@ construction, and the training core runs each again: `dfltheory falsify --replay
 its file exactly, the best candidates of searches that found nothing included. The searches themselves stop by
 the clock, so that a faster machine looks further; where a statement was searched more than once, candidates
 and seconds are those of all searches, and the command is that of the one which found the most.
+A family's ratio is what the search itself reckons, which may be a little above what the core confirms.
 
 **A search that finds nothing proves nothing.** It says how far it looked.
 """
@@ -146,12 +147,13 @@ def _power(versions: list[dict[str, Any]]) -> str:
     return (
         "\n## The power of the search\n\n"
         "Versions of the corrected statements are planted by rule (`make power`): each term left out, the "
-        "optimization term divided by 4, each condition left out. A version that is refuted shows that the "
-        "term or the condition is necessary.\n\n"
+        "optimization term divided by 4, each condition left out, each assumption on starts and samples left "
+        "out, rounds in place of windows of rounds. A version that is refuted shows that the term, the "
+        "condition or the assumption is necessary. Exponents are not moved, and no constant but that of the "
+        "optimization term is made smaller.\n\n"
         f"**{refuted} of {len(false)}** false versions are refuted within {seconds} processor seconds each. "
         f"{len(versions) - len(false)} more are not known to be false, and are listed below. "
-        "Refuted versions are not searched again when the search changes, so that several searches made "
-        f"these figures: {_searches(false)}."
+        f"Searched by: {_searches(false)}; refuted versions are not searched again when the search changes."
         "\n\n| version | outcome | ratio | worst problem |\n|---|---|---|---|\n"
         + "\n".join(rows)
         + "\n\nNot known to be false:\n\n"
