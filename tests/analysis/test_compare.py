@@ -4,6 +4,7 @@ import json
 from copy import copy
 from dataclasses import replace
 from fractions import Fraction
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -710,3 +711,26 @@ def test_what_a_task_does_not_know_is_estimated_where_asked():
     assert set(verdict.estimated) == {"L", "sigma_g", "sigma_l"}
     assert verdict.at["sigma_g"] == pytest.approx(found["sigma_g"].value)
     assert run.constants.L is None
+
+
+def test_what_rounding_may_move_a_consensus_error_or_a_loss_by():
+    allowance = Reading.__dict__["_shift_error"].func
+
+    def read(measure, **more):
+        run = SimpleNamespace(
+            consensus_error=None,
+            loss=np.zeros((1, 3)),
+            grad_norm_sq=np.zeros((1, 3)),
+            constants=ProblemConstants(L=1.0),
+            rounds=2,
+            facts=None,
+            algorithm=DPSGD(eta=0.1),
+            x=np.zeros((1, 2, 1)),
+        )
+        vars(run).update(more)
+        theorem = SimpleNamespace(lhs=SimpleNamespace(measure=measure))
+        return allowance(SimpleNamespace(run=run, theorem=theorem, _inside=slice(1, None), _size_sq=0.0))
+
+    assert read("consensus", consensus_error=np.array([[9.0, 1.0, 2.0]])) == 2.0
+    assert read("f_gap") == read("loss") == 0.0  # without f*, and with nothing to round
+    assert read("f_gap", loss=np.ones((1, 3))) > 0

@@ -16,6 +16,7 @@ from dfltheory.bounds import Condition, Scope
 from dfltheory.errors import InputError
 from dfltheory.files import json_text
 from dfltheory.instances import document
+from dfltheory.runs.facts import NetworkFacts
 from dfltheory.runs.history import History
 from dfltheory.tasks import registry
 
@@ -343,3 +344,10 @@ def test_hyperparameters_have_names_that_a_scope_can_carry(kind):
     assert "lam" not in own  # the glossary's lam is the network's
     assert own.get("lam_admm") == (0.5 if kind is DFedADMM else None)
     assert {"decay", "weight_decay", *made.theory_values()} <= set(own)
+
+
+def test_no_network_is_no_change_of_one_and_a_periodic_one_is_not_fixed():
+    nobody = Scope(("FedAvg",), "none")
+    assert applicable.law_obstacle(NetworkFacts("none", 4), nobody, None, 10) is None
+    found = applicable.law_obstacle(NetworkFacts("periodic", 4), OWN_ORDER, None, 10)
+    assert "one fixed mixing matrix" in found
