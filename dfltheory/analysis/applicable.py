@@ -88,13 +88,18 @@ def _letters_obstacle(algorithm: Any, thm: Theorem, scope: Scope) -> str | None:
     spoken = spoken_of(thm) | ({"participation"} if scope.participation == "sampled" else set())
     spoken |= {name for whole in spoken & {*algorithm.summed_up} for name in algorithm.summed_up[whole][0]}
     for name, value in own.items():
+        has = (
+            f"this run has {name} = {value:.6g}"
+            if isinstance(value, float)
+            else f"this run has {name} = {value}"
+        )
         if name in scope.letters:
             if value != scope.letters[name]:
-                return f"it speaks of {name} = {scope.letters[name]}, and this run has {name} = {value}"
+                return f"it speaks of {name} = {scope.letters[name]}, and {has}"
         elif name not in spoken and name not in ABSENT:
-            return f"it does not say at which {name} (see Scope.letters), and this run has {name} = {value}"
+            return f"it does not say at which {name} (see Scope.letters), and {has}"
         elif name not in spoken and value != ABSENT[name]:
-            return f"it speaks of {name} = {ABSENT[name]}, and this run has {name} = {value}"
+            return f"it speaks of {name} = {ABSENT[name]}, and {has}"
     return None
 
 

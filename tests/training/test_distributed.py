@@ -56,7 +56,11 @@ broken = ("rank 1 cannot begin with", "another run")[rank]
 refused(broken, checkpoint=f"{sys.argv[1]}/" + ("new", "two-blocks.checkpoint")[rank], seed=7)
 torch.distributed.barrier()  # gloo aborts a rank whose partner leaves while it still listens
 torch.distributed.destroy_process_group()
+print("whole", flush=True)
 """
+ABORTED = "terminate called without an active exception"
+"""What a thread of gloo may say while a process ends, rarely, though its group was left in order: torch's own
+fault (https://github.com/pytorch/pytorch/issues/190489), which no result can suffer from any more."""
 
 
 @pytest.mark.distributed
@@ -70,13 +74,15 @@ def test_two_processes_are_one(tmp_path):
         subprocess.Popen(
             [sys.executable, "-c", SCRIPT, str(tmp_path)],
             env=environment | {"RANK": str(rank), "PYTHONHASHSEED": str(rank)},  # nor does its order matter
+            stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
         )
         for rank in range(2)
     ]
-    said = [rank.communicate(timeout=120)[1] for rank in ranks]
-    assert [rank.returncode for rank in ranks] == [0, 0], "\n".join(said)
+    for rank, (told, wrong) in [(rank, rank.communicate(timeout=120)) for rank in ranks]:
+        assert told.endswith("whole\n"), wrong
+        assert rank.returncode == 0 or wrong.strip() == ABORTED, wrong
     for name, case in CASES.items():
         alone, together = train(**case()), History.load(tmp_path / name)
         np.testing.assert_allclose(together.x, alone.x, rtol=0, atol=1e-12, err_msg=name)
