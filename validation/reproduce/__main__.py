@@ -54,7 +54,7 @@ def index(folder: Path) -> str:
         "2 and figure 3) is known with its setting and its printed numbers, and can be run at the "
         "paper's scale or at a reduced one. Each page declares its reductions; nothing is claimed beyond "
         "what was run.",
-        "Figure 4 of DFedADMM and figure 5(a) of DFedSAM were run by today's code; the others before "
+        "Figure 4 of DFedADMM and figures 4 and 5(a) of DFedSAM were run by today's code; the others before "
         "2026-11-22, when Dirichlet clients were drawn in another way, so that their commands give other "
         "numbers now: DFedADMM's figure 4, run again, is between 2.0 points less and 3.3 more.",
         "`python -m validation.reproduce --list` prints this list, `python -m validation.reproduce KEY "
