@@ -14,11 +14,12 @@ from dfltheory.algorithms.base import replace
 from dfltheory.analysis.falsify import falsify, replay
 from dfltheory.analysis.falsify.families import families_of, varied
 from dfltheory.analysis.falsify.members import kinds
-from dfltheory.analysis.falsify.networks import networks
+from dfltheory.analysis.falsify.networks import digraphs, networks
 from dfltheory.analysis.falsify.reach import MEASURES, algorithm_class, hyperparameters, unknown
 from dfltheory.bounds.scope import Scope
 from dfltheory.bounds.symbols import BUILT_IN
 from dfltheory.errors import DFLTheoryError, InputError
+from dfltheory.graphs import push_sum_constants
 from tests.analysis.test_every_theorem import barred
 from tests.analysis.test_falsify import trap
 
@@ -209,9 +210,20 @@ def test_networks_keep_the_law_of_the_scope():
     more = ["complete", "alone"]
     assert names == {
         "definition 1": ["pair", *more],
-        "column-stochastic": ["pair", "directed", "unbalanced", *more],
+        "column-stochastic": ["pair", "directed", "unbalanced", "random digraph", *more],
     }
     assert [n.name for n in networks(dpsgd(network=contracting))] == ["pair", "circle", "alone"]
+
+
+def test_random_digraphs_are_many_strongly_connected_and_keep_columns():
+    every = digraphs()
+    assert len(np.unique(every, axis=0)) == len(every) >= 64
+    assert np.allclose(every.sum(1), 1, atol=1e-15)
+    assert (np.linalg.matrix_power(every, 3) > 0).all()
+    weights = np.array([push_sum_constants(W).delta for W in every])
+    assert (weights < 1e-2).any()  # far from even
+    assert (weights > 0.8).any()
+    assert min(np.count_nonzero(W) for W in every) < 10 < max(np.count_nonzero(W) for W in every)
 
 
 def test_rates_are_searched_from_a_common_start():

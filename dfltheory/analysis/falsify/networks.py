@@ -93,6 +93,25 @@ def _matchings(read: Any, copies: bool) -> Array:
     return (1 - w) * np.eye(4) + w * np.eye(4)[[[1, 0, 3, 2], [3, 2, 1, 0]]]
 
 
+@lru_cache(maxsize=1)
+def digraphs() -> Array:
+    """Strongly connected digraphs of four clients, drawn once, (B, 4, 4): a ring, to which any other arc
+    comes with probability 1/2; each client gives away shares in random ratios, from even ones to 1 : 1e-3.
+
+    Few, so that the constants of each are computed once.
+    """
+    rng, n, ring = np.random.default_rng(0), 64, np.roll(np.eye(4), 1, axis=0) + np.eye(4)
+    arcs = np.maximum(ring, rng.random((n, 4, 4)) < 0.5)
+    W = arcs * 10.0 ** (-3 * rng.random((n, 1, 1)) * rng.random((n, 4, 4)))
+    return W / W.sum(1, keepdims=True)
+
+
+def _random_digraph(read: Any, copies: bool) -> Array:
+    """One of :func:`digraphs`."""
+    every = digraphs()
+    return every[np.minimum((len(every) * read.unit()).astype(int), len(every) - 1)]
+
+
 def matchings(m: int) -> Array:
     """All matrices of :class:`~dfltheory.graphs.RandomMatching`, each as likely as the others, (B, m, m)."""
     every = np.repeat(np.eye(m)[None], math.factorial(m), 0)
@@ -127,13 +146,15 @@ def _always(make: Callable[[Any, bool], Array]) -> Callable[[Any, bool], Array]:
 
 KINDS: dict[str, tuple[int, Callable[[Any, bool], Array]]] = {
     "pair": (2, _always(_pair)), "circle": (3, _always(_circle)), "even circle": (4, _always(_even)),
-    "directed": (3, _always(_directed)), "unbalanced": (2, _always(_unbalanced)), "in turn": (2, _in_turn),
-    "matchings": (4, _matchings),
+    "directed": (3, _always(_directed)), "unbalanced": (2, _always(_unbalanced)),
+    "random digraph": (4, _always(_random_digraph)), "in turn": (2, _in_turn), "matchings": (4, _matchings),
     "complete": (16, _always(_complete)), "alone": (1, _always(_alone)),
 }  # fmt: skip
 """Clients, and the matrices that take turns, (P, B, m, m)."""
 TURNS = ("in turn", "matchings")
 """For statements about windows of rounds alone."""
+PUSHED = ("unbalanced", "random digraph")
+"""For push-sum alone."""
 MATCHED = (3, 4)
 """Clients of whom each round draws a matching, for statements about random networks."""
 
@@ -151,11 +172,11 @@ def networks(theorem: Theorem) -> list[Draw]:
         return [Draw("server", 2, lambda read, copies: _known(_everybody(read, copies), None))]
     kinds, pushes = ["pair"], algorithm_class(theorem).mixing == "column-stochastic"
     if not isinstance(law, str):
-        kinds = [name for name in KINDS if name not in TURNS and (pushes or name != "unbalanced")]
+        kinds = [name for name in KINDS if name not in TURNS and (pushes or name not in PUSHED)]
     elif law == "doubly stochastic" and not theorem.scope.two_blocks:
         kinds.append("circle")
     elif law == "column-stochastic" and pushes:
-        kinds += ["directed", "unbalanced", *(TURNS if "window" in theorem.needs else ())]
+        kinds += ["directed", *PUSHED, *(TURNS if "window" in theorem.needs else ())]
     if isinstance(law, str):
         kinds += ["complete", "alone"]
     own = None if isinstance(law, str) else law
@@ -235,4 +256,4 @@ def _constants(data: bytes, shape: tuple[int, ...]) -> tuple[float, ...]:
     return (float("nan"),) * len(_NAMES)
 
 
-__all__ = ["KINDS", "Draw", "matchings", "networks"]
+__all__ = ["KINDS", "Draw", "digraphs", "matchings", "networks"]

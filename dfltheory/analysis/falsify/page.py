@@ -15,7 +15,7 @@ from dfltheory.analysis.falsify.certify import number as _number
 from dfltheory.analysis.falsify.divergence import paces
 from dfltheory.analysis.falsify.document import read_document
 from dfltheory.analysis.falsify.finding import APART, COMMON, LED
-from dfltheory.analysis.falsify.power import unproved, unshown
+from dfltheory.analysis.falsify.power import FALSE, KINDS, UNSEEN, unproved, unshown
 from dfltheory.analysis.falsify.reach import class_of
 from dfltheory.analysis.falsify.survey import outcome_file, searched
 from dfltheory.analysis.rational import verify
@@ -130,35 +130,84 @@ def _terms(outcomes: list[dict[str, Any]], versions: list[dict[str, Any]]) -> li
 
 
 def _power(versions: list[dict[str, Any]]) -> str:
-    """Which planted versions the search refutes: its power, and which terms and conditions are necessary."""
-    false = [one for one in versions if unproved(one["key"], one["version"]) is None]
+    """Which planted versions the search refutes: its power, and which conditions are necessary."""
+    false = [one for one in versions if unproved(one) is None]
     refuted = sum(one["refuted"] for one in false)
     seconds = " or ".join(f"{s:g}" for s in sorted({one["seconds"] for one in false}))
-    rows = [
-        f"| `{one['key']}` {one['version']} | {'**refuted**' if one['refuted'] else 'survives'} | "
-        f"{_number(one['ratio'] if one['ratio'] is not None else 'nan')} | {one['family'] or 'none'} |"
-        for one in false
-    ]
-    open_rows = [
-        f"- `{key}` {told['version']}: {unproved(key, told['version'])}"
-        f"{'; **refuted**' if told['refuted'] else ''}"
-        for key, told in ((one["key"], one) for one in versions if one not in false)
-    ]
+    again = sorted({one["again"]["seconds"] for one in versions if "again" in one})
+    longer = f"{' or '.join(f'{s:g}' for s in again)} s from another seed" if again else "no longer search"
     return (
         "\n## The power of the search\n\n"
-        "Versions of the corrected statements are planted by rule (`make power`): each term left out, the "
-        "optimization term divided by 4, each condition left out, each assumption on starts and samples left "
-        "out, rounds in place of windows of rounds. A version that is refuted shows that the term, the "
-        "condition or the assumption is necessary. Exponents are not moved, and no constant but that of the "
-        "optimization term is made smaller.\n\n"
-        f"**{refuted} of {len(false)}** false versions are refuted within {seconds} processor seconds each. "
-        f"{len(versions) - len(false)} more are not known to be false, and are listed below. "
-        f"Searched by: {_searches(false)}; refuted versions are not searched again when the search changes."
-        "\n\n| version | outcome | ratio | worst problem |\n|---|---|---|---|\n"
-        + "\n".join(rows)
-        + "\n\nNot known to be false:\n\n"
-        + "\n".join(open_rows)
+        "Versions of the corrected statements are planted by rule (`make power`): each term left out; each "
+        "exponent of each term moved by one so that the term gets smaller (of what has units, as multiples "
+        "of those of the smoothness and of f(x^0) - f*); each constant divided by a power of two, where the "
+        "term was seen sharp enough (2 where measured / bound is beyond 1/2 and the term rules, 4 beyond "
+        "1/4, up to 16); each condition left out; each assumption on starts and samples left out; rounds in "
+        "place of windows of rounds. A version that is refuted shows that the term, the exponent, the "
+        "condition or the assumption is necessary.\n\n"
+        "Not every version is false: a constant that is not sharp may be made smaller. Known to be false are "
+        f"those that this search refutes, those that {longer} refute, and those with a proof. **{refuted} of "
+        f"{len(false)}** false versions are refuted within {seconds} processor seconds each; "
+        f"{len(versions) - len(false)} more of the {len(versions)} planted are not known to be false. "
+        f"Searched by: {_searches(versions)}.\n\n"
+        "| kind | planted | refuted | false, not refuted | not known to be false |\n|---|---|---|---|---|\n"
+        + "\n".join(_kinds(versions))
+        + "\n\nFalse, and not refuted:\n\n"
+        + "\n".join(_survivors(false))
+        + "\n\nConditions, assumptions and windows that are necessary, with the worst problem without:\n\n"
+        "| version | ratio | worst problem |\n|---|---|---|\n"
+        + "\n".join(
+            f"| `{one['key']}` {one['version']} | {_number(one['ratio'])} | {one['family']} |"
+            for one in false
+            if one["refuted"]
+            and _kind(one) in ("without the condition", "without the assumption of", "with rounds")
+        )
+        + "\n\nNot known to be false (docs/power.json has the largest ratio of each):\n\n"
+        + "\n".join(_unknown(versions))
+        + "\n"
     )
+
+
+def _kind(one: dict[str, Any]) -> str:
+    return next(begins for begins in KINDS if one["version"].startswith(begins))
+
+
+def _kinds(versions: list[dict[str, Any]]) -> list[str]:
+    """A row of each kind of planted versions."""
+    rows = []
+    for begins, name in KINDS.items():
+        mine = [one for one in versions if _kind(one) == begins]
+        false = [one for one in mine if unproved(one) is None]
+        refuted = sum(one["refuted"] for one in false)
+        cells = name, len(mine), refuted, len(false) - refuted, len(mine) - len(false)
+        rows.append(f"| {' | '.join(map(str, cells))} |")
+    return rows
+
+
+def _survivors(false: list[dict[str, Any]]) -> list[str]:
+    """What is false and was not refuted: how near the search came, and why it is false."""
+    rows = []
+    for one in false:
+        if not one["refuted"]:
+            more, why = one.get("again", {}), FALSE.get((one["key"], one["version"]))
+            ratio = "none" if one["ratio"] is None else _number(one["ratio"])
+            why = why or f"{more['seconds']:g} s reach {_number(more['ratio'])}: {more['family']}"
+            rows.append(f"- `{one['key']}` {one['version']}: ratio {ratio} survives; {why}")
+    return rows or ["none"]
+
+
+def _unknown(versions: list[dict[str, Any]]) -> list[str]:
+    """What is not known to be false: with a reason each; or no search has refuted it, by statement."""
+    rows, silent = list[str](), dict[str, list[str]]()
+    for one in versions:
+        reason = unproved(one)
+        if reason == UNSEEN:
+            silent.setdefault(one["key"], []).append(one["version"])
+        elif reason is not None:
+            rows.append(
+                f"- `{one['key']}` {one['version']}: {reason}{'; **refuted**' if one['refuted'] else ''}"
+            )
+    return rows + [f"- `{key}`, {UNSEEN}: {'; '.join(names)}" for key, names in silent.items()]
 
 
 def _searches(versions: list[dict[str, Any]]) -> str:
