@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import re
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -230,16 +231,19 @@ def test_a_survey_writes_outcomes_goes_on_and_fails_when_a_corrected_statement_f
     assert "dfedsgpsm.corollary_1" in capsys.readouterr().out
 
 
-PLANTED = {
-    (theorem.key, theorem.variant, name): (theorem, false)
-    for theorem in examined()
-    for name, false in planted(theorem, shares_of(FOLDER, theorem))
-}
+@cache
+def every_planted():
+    """(key, variant, version) -> the statement and the version."""
+    return {
+        (theorem.key, theorem.variant, name): (theorem, false)
+        for theorem in examined()
+        for name, false in planted(theorem, shares_of(FOLDER, theorem))
+    }
 
 
 def test_versions_are_planted_by_rule_and_each_is_another_statement():
-    assert len(PLANTED) >= 300
-    for (_, _, name), (theorem, false) in PLANTED.items():
+    assert len(every_planted()) >= 300
+    for (_, _, name), (theorem, false) in every_planted().items():
         if name.startswith(("without the assumption", "with rounds")):
             assert (false.scope == theorem.scope) == name.startswith("with rounds")
             assert (false.bound == theorem.bound) == name.startswith("without the assumption")
@@ -251,7 +255,7 @@ def test_versions_are_planted_by_rule_and_each_is_another_statement():
 
 
 def test_a_moved_exponent_keeps_the_unit_and_one_for_each_quantity_of_a_term_is_planted():
-    moved = {at: told for at, told in PLANTED.items() if at[2].startswith("one more power of ")}
+    moved = {at: told for at, told in every_planted().items() if at[2].startswith("one more power of ")}
     assert len(moved) >= 180
     for (_, _, name), (theorem, false) in moved.items():
         assert not list(check_units(false)), name
@@ -272,7 +276,7 @@ def test_a_constant_is_made_smaller_only_as_far_as_a_term_was_seen_sharp():
     assert [smaller(x) for x in (0.999, 0.51, 0.5, 0.2567, 0.25, 0.13, 0.07, 0.0625, 0.0)] == [
         2, 2, 4, 4, 8, 8, 16, 0, 0,
     ]  # fmt: skip
-    theorem, false = PLANTED["dfedsam.theorem_4_5", "corrected", "1/4 of the term optimization"]
+    theorem, false = every_planted()["dfedsam.theorem_4_5", "corrected", "1/4 of the term optimization"]
     assert false.parts["optimization"] * 4 == theorem.parts["optimization"]
     assert not any(name.startswith("1/") for name, _ in planted(theorem))
 
@@ -286,7 +290,7 @@ def test_no_statement_counts_twice():
 @pytest.mark.parametrize("key", ["dfedmdc.rate_theorem_1", "dfedmdc.rate_theorem_2"])
 def test_without_the_noise_of_the_shared_part_the_rate_is_false_at_horizons_that_are_not_searched(key):
     """Noise at rest in the shared part, one client, L_u = sigma_u = 1, whose mean square slope is exact."""
-    _, false = PLANTED[key, "corrected", "without the term noise of the shared part"]
+    _, false = every_planted()[key, "corrected", "without the term noise of the shared part"]
     T, at = 10**6, dict.fromkeys(false.needs, 0.0)
     at |= {"m": 1, "K_u": 1, "K_v": 1, "L_u": 1.0, "L_v": 1.0, "sigma_u": 1.0, "T": T}
     eta = T**-0.5
@@ -297,7 +301,7 @@ def test_without_the_noise_of_the_shared_part_the_rate_is_false_at_horizons_that
 @pytest.mark.parametrize("key", ["dfedmdc.theorem_2", "dfedmdc.rate_theorem_2"])
 def test_without_smooth_samples_a_client_that_is_led_astray_violates_the_bound(key):
     """w = 1 to the right of -rho, a ramp of width R to its left: L_u = 1/R, f(0) - f* = rho + R/2."""
-    _, false = PLANTED[key, "corrected", "without the assumption of smooth samples"]
+    _, false = every_planted()[key, "corrected", "without the assumption of smooth samples"]
     T, rho, R = 10**8, 1.0, 100.0
     eta = R / T**0.5 if "eta_u" not in false.needs else 1e-3 * R
     at = dict.fromkeys(false.needs, 0.0) | dict.fromkeys(("m", "K_u", "K_v"), 1) | {"T": T, "L_v": 1.0}
@@ -310,7 +314,7 @@ def test_without_smooth_samples_a_client_that_is_led_astray_violates_the_bound(k
 def test_the_page_tells_the_power_that_was_measured():
     told = json.loads((FOLDER.parent / "power.json").read_text(encoding="utf-8"))
     text = (FOLDER.parent / "falsify.md").read_text(encoding="utf-8")
-    assert {(one["key"], one["variant"], one["version"]) for one in told} == set(PLANTED)
+    assert {(one["key"], one["variant"], one["version"]) for one in told} == set(every_planted())
     false = [one for one in told if unproved(one) is None]
     refuted = sum(one["refuted"] for one in false)
     assert refuted / len(false) >= 0.9

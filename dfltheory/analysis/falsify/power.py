@@ -50,7 +50,7 @@ SEARCH = (
 )  # fmt: skip
 """The modules on which it depends what a search finds."""
 _WITHOUT = "without the assumption of"
-ENOUGH = 1.3
+ENOUGH = 1.05
 """The search for a planted version ends beyond this ratio."""
 _IMPLIED = (
     "the other conditions imply it where (lam chi)^2 <= 8.19, and the problems of the search have chi <= 1"
