@@ -291,9 +291,10 @@ def main(arguments: list[str]) -> int:
     folder = given.file.parent / "counterexamples"
     versions = [(t, *one) for t in examined() for one in planted(t, shares_of(folder, t))]
     rows = {_place(one): one for one in told}
-    left = [one for one in versions if _wanted(rows.get((one[0].key, one[0].variant, one[1])), given)]
+    mine = versions[given.part[0] :: given.part[1]]
+    left = [one for one in mine if _wanted(rows.get((one[0].key, one[0].variant, one[1])), given)]
     left.sort(key=lambda one: (one[0].key, one[1].removeprefix("without the condition ")) in OPEN)
-    for theorem, version, false in left[given.part[0] :: given.part[1]][: given.most]:
+    for theorem, version, false in left[: given.most]:
         row = {"key": theorem.key, "variant": theorem.variant, "version": version}
         if given.again is None:
             row |= looked(false, given.seconds, given.seed)
