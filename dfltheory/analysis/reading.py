@@ -340,7 +340,7 @@ class Reading:
             if self._start_value is None or self._objective is None:
                 return 0.0, ""
             seen = self._objective[np.isfinite(self._objective)]
-            fall = float(self._start_value.mean() - seen.min(initial=math.inf))
+            fall = float(self._start_value.mean() - seen.min())
             least = fall - 32 * precision(self.run) * float(np.abs(self._start_value).max())
             return least, f"f falls by {least:g} below its start in this run, which f0_gap bounds"
         exact = name != "mu" and constants.known().get(name, math.inf)
