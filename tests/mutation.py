@@ -3,7 +3,7 @@
 One change at a time (a number, sign, operator, comparison, index, condition, keyword or statement) is made
 in a copy of the repository. Before, all quick tests of a package run once and say which functions they call
 (kept in ``mutants/`` until a file changes). A change meets the tests that call its function (of what runs at
-import: that come to its module), those of files that say the module's name first, until one fails or
+import: that come to its module, or all), those of files that say the module's name first, until one fails or
 ``--seconds`` of tests are over. Messages, annotations and decorators are left alone. Which changes are drawn
 depends on their own text alone: thirty are the first ten and twenty more. ``tests/mutants.json`` keeps what
 became of each, so that a run goes on where the last one stopped; changes that "survived" are tried again
@@ -224,10 +224,11 @@ def judge(package: str, given: Any, kept: dict[str, str], copy: Path, told: Any)
     took, reached = json.loads(made.read_text()) if left else ({}, {})
     for name, (path, line, text) in left.items():
         lines = reached.get(str(path.relative_to(ROOT / "dfltheory")), {})
-        # what runs at import, every test sees that comes to the module
-        wanted = lines.get(str(line)) or sorted({t for some in lines.values() for t in some})
+        # what runs at import, every test sees that comes to the module; or any, where nothing is ever called
+        wanted = lines.get(str(line)) or sorted({t for some in lines.values() for t in some}) or sorted(took)
         rank = {str(f.relative_to(copy)): k for k, f in enumerate(_naming(path, files))}
-        wanted.sort(key=lambda t: (rank.get(t.split("::")[0], len(rank)), took[t]))
+        own = re.compile(rf"\[({path.stem}|{path.parent.name})\b")  # tests of this paper alone
+        wanted.sort(key=lambda t: (not own.search(t), rank.get(t.split("::")[0], len(rank)), took[t]))
         spent = list(itertools.accumulate(took[t] for t in wanted))
         chosen = [t for t, s in zip(wanted, spent) if s <= given.seconds] or wanted[:1]
         target = copy / path.relative_to(ROOT)

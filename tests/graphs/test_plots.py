@@ -72,3 +72,13 @@ def test_figures_are_written(tmp_path, suffix):
 def test_large_graphs_are_not_drawn():
     with pytest.raises(InputError, match="draw at most 2000"):
         draw_graph(graphs.path(2001), Figure().subplots())
+
+
+def test_rows_and_columns_of_a_torus_are_bent_and_those_of_a_grid_are_not():
+    """Else the link around the back would lie on the others."""
+    for kind, bent in (("torus", True), ("grid", False)):
+        graph = graphs.topology(kind, 12)
+        rows, columns = graph.graph["sides"]
+        at = positions(graph).reshape(rows, columns, 2)
+        assert (np.ptp(at[:, 0, 0]) > 0.05) == bent
+        assert (np.ptp(at[0, :, 1]) > 0.05) == bent

@@ -13,6 +13,7 @@ from dfltheory import graphs
 from dfltheory.errors import GraphError, InputError
 from dfltheory.graphs.closed_forms import laplacian_spectrum
 from dfltheory.graphs.eigen import circulant_kernel, extreme_eigenvalues, laplacian_extremes
+from dfltheory.graphs.spectral import refuse_too_large
 from dfltheory.testing import mixing_matrices
 
 KNOWN = ["ring", "path", "star", "complete", "grid", "torus", "hypercube", "exponential"]
@@ -313,3 +314,26 @@ def test_phi_by_hand_and_on_arrays():
             graphs.phi(**bad)
     with pytest.raises(InputError, match="lam = nan"):
         graphs.phi(math.nan, m=3)
+
+
+def test_a_circulant_is_found_by_every_factorization_of_the_number_of_clients():
+    """A prism, 3 x 2: no shift of Z_6 and no 2 x 3 keeps it."""
+    W, i = np.zeros((6, 6)), np.arange(6)
+    for down, along, w in ((0, 0, 0.5), (1, 0, 0.2), (0, 1, 0.3)):
+        W[(i // 2 + down) % 3 * 2 + (i % 2 + along) % 2, i] += w
+    assert circulant_kernel(W).tolist() == [[0.5, 0.3], [0.2, 0.0], [0.0, 0.0]]
+
+
+@pytest.mark.parametrize(
+    ("name", "m", "options"),
+    [
+        ("ring", 100_001, {}),
+        ("complete", 2_001, {}),
+        ("erdos_renyi", 99_999, {"p": 1e-3}),
+        ("star", 99_999, {"degree": 21}),
+    ],
+)
+def test_too_many_clients_are_refused_and_too_many_links(name, m, options):
+    with pytest.raises(InputError, match="would have to be built"):
+        refuse_too_large(name, m, options)
+    refuse_too_large(name, m // 2, options)

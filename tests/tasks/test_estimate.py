@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from dfltheory import models, tasks
 from dfltheory.confidence import upper_limits
 from dfltheory.errors import InputError
 from dfltheory.tasks import Quadratic, Supervised, estimate
-from dfltheory.tasks.estimate.constants import interval_of_noise
+from dfltheory.tasks.estimate.constants import interval_of_noise, models_at
 from tests.tasks.attack import (
     apart,
     client_norms,
@@ -337,3 +338,11 @@ def test_curvature_of_a_convolutional_network():
 def test_bad_input_gets_one_clear_line(call, words):
     with pytest.raises(InputError, match=words):
         call(tasks.quadratic(m=2, d=4))
+
+
+def test_points_come_to_the_device_of_the_task():
+    task = SimpleNamespace(m=2, d=3, dtype=torch.float32, device=torch.device("meta"))
+    with pytest.raises(RuntimeError, match="meta"):  # whose numbers cannot be looked at
+        models_at(task, torch.zeros(1, 3))
+    task.device = torch.device("cpu")
+    assert models_at(task, torch.zeros(1, 3)).shape == (1, 2, 3)

@@ -8,7 +8,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from dfltheory.errors import InputError, UnknownNameError
-from dfltheory.tasks.partition import split
+from dfltheory.tasks.partition import _follow, split
 
 KINDS = ["iid", "dirichlet", "dirichlet_by_image", "shards"]
 
@@ -224,3 +224,11 @@ def test_unknown_kinds_and_bad_labels():
     for bad in ([], np.zeros(0, int), [[1]], [0.5], [-1, 0]):
         with pytest.raises(InputError, match="whole numbers"):
             split(bad, 1)
+
+
+def test_a_client_whose_share_of_tests_rounds_to_none_gets_its_largest_class_and_of_ties_the_first():
+    rng = np.random.default_rng(0)
+    t, counts = np.arange(40), rng.integers(1, 3, (900, 40))  # 40 tests for 900 clients
+    tests = _follow(t, counts, rng)
+    assert all(len(part) >= 1 for part in tests)
+    assert sum(part.tolist() == [own.argmax()] for part, own in zip(tests, counts, strict=True)) >= 860

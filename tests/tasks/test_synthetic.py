@@ -6,6 +6,7 @@ What they claim of their constants is attacked in test_every_constant.py.
 from __future__ import annotations
 
 import math
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -14,6 +15,7 @@ from torch import Tensor
 from dfltheory import tasks
 from dfltheory.errors import InputError
 from dfltheory.tasks import Clipped, Sinusoidal
+from dfltheory.tasks.synthetic import Synthetic
 from tests.tasks.problems import PERSONAL, SYNTHETIC
 
 TASKS = {**SYNTHETIC, **PERSONAL}
@@ -176,3 +178,9 @@ def test_bad_input_gets_one_clear_line(build, words):
     with pytest.raises(InputError, match=words) as caught:
         build()
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(("m", "d"), [(0, 1), (1, 0), (-1, 2)])
+def test_a_task_has_clients_and_parameters(m, d):
+    with pytest.raises(InputError, match=f"m >= 1 clients and d >= 1 parameters, not m = {m}, d = {d}"):
+        Synthetic.__init__(SimpleNamespace(), m, d)  # what every task begins with
