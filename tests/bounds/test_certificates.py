@@ -5,10 +5,13 @@ import ast
 import copy
 import itertools
 import json
+import math
+import random
 import re
 import shutil
 import subprocess
 from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -503,3 +506,43 @@ def test_what_is_exported_to_lean_is_balanced_says_the_same_as_coq_and_calls_its
     assert lean.count("\ntheorem ") == rocq.count("\nLemma ") == len(export.proofs(load(SHARP)))
     goals = re.findall(r"^    0 ≤ (.*) := by$", lean, re.MULTILINE)
     assert goals == re.findall(r"^  0 <= (.*)\.$", rocq, re.MULTILINE)
+
+
+@pytest.mark.parametrize("name", ["dfedadmm.theorem_1:corrected", "dfedsgpsm.theorem_1:corrected"])
+def test_what_is_exported_says_the_same_with_and_without_minus_signs(name):
+    """In fractions, at any values of names without a meaning; powers base^n with a symbol n are names."""
+    rng = random.Random(0)
+
+    def value(tree, at):
+        if not isinstance(tree, list):
+            return at[tree] if isinstance(tree, str) else Fraction(tree)
+        kind, *parts = tree
+        if kind == "Pow":
+            return value(parts[0], at) ** parts[1]
+        parts = [value(part, at) for part in parts]
+        return sum(parts) if kind == "Add" else math.prod(parts)
+
+    proofs = export.proofs(load(name))
+    assert len(proofs) > 10
+    for plain, by, names, _ in proofs:
+        at = {}
+        for each, (_, meaning) in names.items():
+            free = Fraction(rng.randint(1, 99), rng.randint(1, 99))
+            at[each] = free if meaning is None else value(meaning, at)
+        assert value(plain, at) == value(by, at)
+
+
+@pytest.mark.parametrize("name", ["dfedadmm.theorem_1:corrected", "dfedsgpsm.theorem_1:corrected"])
+def test_a_formula_with_symbols_as_exponents_is_exported_as_the_same_polynomial(name):
+    seen = []
+
+    class Watched(export._Told):
+        def flat(self, tree):
+            flat = super().flat(tree)
+            if isinstance(tree, list):
+                assert self.told.read(flat) == self.read(tree)
+                seen.append(tree)
+            return flat
+
+    check.check(load(name), Watched)
+    assert any(tree[0] == "Pow" and isinstance(tree[2], list | str) for tree in seen)
