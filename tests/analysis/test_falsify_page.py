@@ -19,6 +19,7 @@ from dfltheory.analysis.falsify.power import (
     OPEN,
     UNSEEN,
     examined,
+    noise_for_ever,
     planted,
     shares_of,
     slack_of_short_horizons,
@@ -298,6 +299,24 @@ def test_without_the_noise_of_the_shared_part_the_rate_is_false_at_horizons_that
     assert left / false.evaluate(**{n: at[n] for n in false.needs}) == pytest.approx(19.5, rel=0.02)
 
 
+def test_noise_for_ever_violates_what_lacks_its_noise_and_nothing_that_is_proved():
+    for theorem in examined():
+        highest = noise_for_ever(theorem)
+        assert highest <= 1, theorem
+        assert (highest > 0.2) == ("dfedadmm" not in theorem.key)  # its local steps are others
+    for at, low, high in (
+        (("dfedmdc.rate_theorem_1", "corrected", "without the term noise of the shared part"), 1e5, 1e6),
+        (
+            ("dfedmdc.theorem_1", "corrected", "one more power of 1/m in the term noise of the shared part"),
+            40,
+            50,
+        ),
+        (("dfedsam.corollary_4_6", "corrected", "1/4 of the term optimization"), 1.9, 2),
+        (("dfedsam.theorem_4_5", "corrected", "one more power of V in the term noise"), 9e4, 1e5),
+    ):
+        assert low < noise_for_ever(every_planted()[at][1]) < high
+
+
 @pytest.mark.parametrize("key", ["dfedmdc.theorem_2", "dfedmdc.rate_theorem_2"])
 def test_without_smooth_samples_a_client_that_is_led_astray_violates_the_bound(key):
     """w = 1 to the right of -rho, a ramp of width R to its left: L_u = 1/R, f(0) - f* = rho + R/2."""
@@ -334,6 +353,8 @@ def test_what_is_not_known_to_be_false_is_a_planted_version_and_the_reason_holds
     row = {"key": "dfedmdc.theorem_1", "version": "without the term drift", "refuted": False}
     assert unproved(row) == UNSEEN
     assert unproved(row | {"refuted": True}) is None is unproved(row | {"again": {"refuted": True}})
+    assert unproved(row | {"for ever": 1.1}) is None
+    assert unproved(row | {"for ever": 0.9, "again": {"refuted": False}}) == UNSEEN
     for K in range(1, 120):  # the condition T >= 4 K of DFedADMM's corollary is not needed
         assert all(slack_of_short_horizons(K, (K / T) ** 0.5) >= 0 for T in range(1, 4 * K))
     assert slack_of_short_horizons(2, 0.5) == pytest.approx(0.25 * (1.87**2 - (4 / 3) ** 2), rel=0.01)

@@ -146,7 +146,8 @@ def _power(versions: list[dict[str, Any]]) -> str:
         "place of windows of rounds. A version that is refuted shows that the term, the exponent, the "
         "condition or the assumption is necessary.\n\n"
         "Not every version is false: a constant that is not sharp may be made smaller. Known to be false are "
-        f"those that this search refutes, those that {longer} refute, and those with a proof. **{refuted} of "
+        f"those that this search refutes, those that {longer} refute, and those that a closed form of "
+        f"`power.py` refutes, at horizons that are not searched. **{refuted} of "
         f"{len(false)}** false versions are refuted within {seconds} processor seconds each; "
         f"{len(versions) - len(false)} more of the {len(versions)} planted are not known to be false. "
         f"Searched by: {_searches(versions)}.\n\n"
@@ -191,6 +192,8 @@ def _survivors(false: list[dict[str, Any]]) -> list[str]:
         if not one["refuted"]:
             more, why = one.get("again", {}), FALSE.get((one["key"], one["version"]))
             ratio = "none" if one["ratio"] is None else _number(one["ratio"])
+            if one.get("for ever", 0.0) > 1:
+                why = f"noise at rest, at horizons that are not searched: ratio {_number(one['for ever'])}"
             why = why or f"{more['seconds']:g} s reach {_number(more['ratio'])}: {more['family']}"
             rows.append(f"- `{one['key']}` {one['version']}: ratio {ratio} survives; {why}")
     return rows or ["none"]
