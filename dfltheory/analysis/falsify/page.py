@@ -135,7 +135,9 @@ def _power(versions: list[dict[str, Any]]) -> str:
     refuted = sum(one["refuted"] for one in false)
     seconds = " or ".join(f"{s:g}" for s in sorted({one["seconds"] for one in false}))
     again = sorted({one["again"]["seconds"] for one in versions if "again" in one})
-    longer = f"{' or '.join(f'{s:g}' for s in again)} s from another seed" if again else "no longer search"
+    longer = (
+        f"those that {' or '.join(f'{s:g}' for s in again)} s from another seed refute, " if again else ""
+    )
     return (
         "\n## The power of the search\n\n"
         "Versions of the corrected statements are planted by rule (`make power`): each term left out; each "
@@ -146,8 +148,8 @@ def _power(versions: list[dict[str, Any]]) -> str:
         "place of windows of rounds. A version that is refuted shows that the term, the exponent, the "
         "condition or the assumption is necessary.\n\n"
         "Not every version is false: a constant that is not sharp may be made smaller. Known to be false are "
-        f"those that this search refutes, those that {longer} refute, and those that a closed form of "
-        f"`power.py` refutes, at horizons that are not searched. **{refuted} of "
+        f"those that this search refutes, {longer}and those that a closed form refutes "
+        f"(`noise_for_ever`), at horizons that are not searched. **{refuted} of "
         f"{len(false)}** false versions are refuted within {seconds} processor seconds each; "
         f"{len(versions) - len(false)} more of the {len(versions)} planted are not known to be false. "
         f"Searched by: {_searches(versions)}.\n\n"

@@ -213,7 +213,8 @@ def lowered(theorem: Theorem, part: Any) -> Iterator[tuple[str, Any]]:
         if q and q.whole:
             yield f"one more power of 1/{name}", 1 / x
         elif q and q.high == 1:
-            below: Any = sp.Mul.make_args(sp.factor(sp.denom(sp.together(part))))
+            below: Any = sp.factor(sp.denom(sp.together(part)))
+            below = sp.Mul.make_args(below)
             if any(f.subs(x, 1) == 0 for f in below):
                 yield f"one more power of 1 - {name}", 1 - x
             if part.subs(x, 0) == 0 or any(f.subs(x, 0) == 0 for f in below):
