@@ -360,6 +360,13 @@ def test_the_dictionary_is_json_and_says_the_same():
     assert any("10 K L" in line for line in document["conditions"])
 
 
+def test_two_verdicts_are_equal_if_they_say_the_same_of_two_runs():
+    one, other = judged(noisy(0.1)), judged(noisy(0.1))
+    assert one._run is not other._run
+    assert one == other
+    assert one != judged(noisy(0.2))
+
+
 def test_the_slack_of_each_condition_is_told():
     verdict = judged(noisy(1e-3), eta=STEP / 2)
     assert verdict.slack == {"eta <= 1/(10 K L)": pytest.approx(0.5)}  # 1 - 10 K L eta
@@ -734,37 +741,3 @@ def test_what_rounding_may_move_a_consensus_error_or_a_loss_by():
     assert read("consensus", consensus_error=np.array([[9.0, 1.0, 2.0]])) == 2.0
     assert read("f_gap") == read("loss") == 0.0  # without f*, and with nothing to round
     assert read("f_gap", loss=np.ones((1, 3))) > 0
-
-
-def test_what_one_f0_gap_for_starts_that_differ_may_be_off_by_is_that_of_each_start():
-    run = run_with(np.ones((2, 6)), constants=known(f_star=None))
-    run.loss[:] = [[3.0], [5.0]]
-    reading = Reading(run, dfl.bounds.get(KEY, "corrected"), {"f0_gap": 4.0})
-    assert reading.values["f0_gap"].tolist() == [3.0, 5.0]
-    assert reading.f0_gap_error == pytest.approx(32 * np.finfo(float).eps * np.array([3.0, 5.0]))
-    same = run_with(np.ones((2, 6)), constants=known(f_star=None))
-    assert Reading(same, dfl.bounds.get(KEY, "corrected"), {"f0_gap": 4.0}).f0_gap_error == 0
-
-
-def test_any_f0_gap_can_be_given_where_the_start_was_not_measured():
-    run = run_with(np.ones((2, 6)), constants=known(f_star=None))
-    run.loss[:, 0] = np.inf
-    assert Reading(run, dfl.bounds.get(KEY, "corrected"), {"f0_gap": 1e-3}).values["f0_gap"] == 1e-3
-
-
-@pytest.mark.parametrize(("rounds", "K"), [(1, 1), (5, 3)])
-def test_a_model_is_rounded_once_and_in_each_of_its_steps(rounds, K):
-    theorem = replace(dfl.bounds.get(KEY, "corrected"), lhs=replace(dfl.bounds.get(KEY).lhs, measure="f_gap"))
-    run = run_with(np.ones((2, rounds + 1)), K=K, sigma=0.0, x=np.full((2, 4, 2), 3.0))
-    eps = np.finfo(float).eps
-    step = (1 + rounds * K) * eps * 18**0.5  # ||x|| of 2 coordinates that are 3
-    error = 16 * eps * 1.0 + step * 1.0 + 1.0 * step**2  # |f| = ||grad f|| = L = 1
-    assert Reading(run, theorem).raised(0.0) == pytest.approx(error, rel=1e-12, abs=0)
-    assert Reading(run, theorem).lowered(1.0) == pytest.approx(1 - error, rel=1e-15)
-
-
-def test_two_verdicts_are_equal_if_they_say_the_same_of_two_runs():
-    one, other = judged(noisy(0.1)), judged(noisy(0.1))
-    assert one._run is not other._run
-    assert one == other
-    assert one != judged(noisy(0.2))

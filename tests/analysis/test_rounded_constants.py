@@ -140,12 +140,3 @@ def test_more_seeds_are_run_where_a_few_leave_a_small_excess_open():
     wrong = sp.Rational(95, 100)
     assert dfl.falsify(sgd(wrong), candidates=2000).violated
     assert not dfl.falsify(sgd(sp.Integer(1)), candidates=2000).violated
-
-
-def test_nothing_is_known_of_a_bound_at_the_last_shares_below_one():
-    eps = np.finfo(float).eps
-    plain = replace(disagreement(2), parts={"all": s.eta**2 * (s.B**2 + s.sigma_l**2) * s.lam})
-    values = {"eta": 0.5, "B": 3.0, "sigma_l": 2.0}
-    assert [np.isinf(bound_error(plain, values | {"lam": 1 - k * eps})) for k in (1, 2, 3, 4)] == [
-        True, True, False, False,
-    ]  # fmt: skip
