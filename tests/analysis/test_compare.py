@@ -358,6 +358,7 @@ def test_the_dictionary_is_json_and_says_the_same():
     assert document["ratio"] == pytest.approx(verdict.ratio)
     assert set(document["terms"]) == {"optimization", "noise", "drift", "consensus", "sharpness"}
     assert any("10 K L" in line for line in document["conditions"])
+    assert "_run" not in repr(verdict)  # whose text is long enough without the history
 
 
 def test_two_verdicts_are_equal_if_they_say_the_same_of_two_runs():
@@ -645,6 +646,8 @@ def test_a_gap_that_is_given_as_one_number_tells_f_star_and_so_the_gap_of_each_s
     assert (given.kind, given.bound) == ("holds", pytest.approx(own.bound))
     more = Reading(run, true, {"f0_gap": gap + 1}).values["f0_gap"]
     assert more == pytest.approx(run.f0_gap + 1)
+    error = Reading(run, true, {"f0_gap": gap + 1}).f0_gap_error  # of the starts' differences
+    assert error == pytest.approx(32 * np.finfo(float).eps * np.abs(run.loss[:, 0]), rel=1e-12)
 
 
 def test_a_gap_is_no_less_than_what_the_run_itself_falls_by():
@@ -654,6 +657,16 @@ def test_a_gap_is_no_less_than_what_the_run_itself_falls_by():
     with pytest.raises(InputError, match=r"f0_gap = 1e-09 cannot be given: f falls by 0\.3 below its start"):
         compare(run, KEY, variant="corrected", f0_gap=1e-9)
     assert compare(run, KEY, variant="corrected", f0_gap=0.31).given == {"f0_gap": 0.31}
+
+
+def test_a_gap_may_be_any_where_the_start_was_not_measured():
+    run = run_with(
+        noisy(1e-3, rounds=8),
+        constants=known(standing={"f_star": "bound"}),
+        rounds=10,
+        rounds_measured=np.arange(2, 11),
+    )
+    assert Reading(run, bounds.get(KEY), {"f0_gap": 1e-9}).values["f0_gap"] == 1e-9
 
 
 def test_the_least_round_may_depend_on_the_start():
@@ -723,7 +736,7 @@ def test_what_a_task_does_not_know_is_estimated_where_asked():
 def test_what_rounding_may_move_a_consensus_error_or_a_loss_by():
     allowance = Reading.__dict__["_shift_error"].func
 
-    def read(measure, **more):
+    def read(measure, size_sq=0.0, **more):
         run = SimpleNamespace(
             consensus_error=None,
             loss=np.zeros((1, 3)),
@@ -736,8 +749,10 @@ def test_what_rounding_may_move_a_consensus_error_or_a_loss_by():
         )
         vars(run).update(more)
         theorem = SimpleNamespace(lhs=SimpleNamespace(measure=measure))
-        return allowance(SimpleNamespace(run=run, theorem=theorem, _inside=slice(1, None), _size_sq=0.0))
+        return allowance(SimpleNamespace(run=run, theorem=theorem, _inside=slice(1, None), _size_sq=size_sq))
 
     assert read("consensus", consensus_error=np.array([[9.0, 1.0, 2.0]])) == 2.0
     assert read("f_gap") == read("loss") == 0.0  # without f*, and with nothing to round
     assert read("f_gap", loss=np.ones((1, 3))) > 0
+    steep = np.full((1, 3), 4.0)  # a slope of 2 at models of size 3, rounded at the start and in two steps
+    assert read("loss", size_sq=9.0, grad_norm_sq=steep) == pytest.approx(18 * np.finfo(float).eps, rel=1e-9, abs=0)

@@ -86,6 +86,13 @@ def test_the_error_is_that_of_the_derivative():
     assert float(bound_error(bound, values)) == pytest.approx(by_hand, rel=1e-2)
 
 
+def test_of_what_may_be_one_by_rounding_nothing_is_known():
+    """Whatever the bound would be there: at lam = 1 nothing is claimed."""
+    bound, eps = replace(disagreement(2), parts={"all": s.lam}), np.finfo(float).eps
+    assert bound_error(bound, {"lam": 1 - 2 * eps}) == np.inf
+    assert bound_error(bound, {"lam": 1 - 4 * eps}) == 2 * eps
+
+
 def one_round() -> Theorem:
     """Where W = lam I + (1 - lam) 11'/m, equality: lam^2 eta^2 (sigma_g^2 + (1 - 1/m) sigma_l^2)."""
     spread = s.sigma_g**2 + (1 - 1 / s.m) * s.sigma_l**2

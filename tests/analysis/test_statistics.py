@@ -146,6 +146,8 @@ def test_the_error_at_once_lies_between_bonferronis_and_that_of_one():
     assert tail_at_once(same, 0.025) == pytest.approx(0.025)
     apart = tail_at_once(rng.normal(size=(16, 40)), 0.025)
     assert 0.025 / 40 <= apart < 0.025 / 20
+    tie = np.tile([[1.0], [1.0], [-1.0], [-1.0]], 5)  # cosines round to 1: who is picked still fails
+    assert tail_at_once(tie, 1e-60) == pytest.approx(1e-60, rel=1e-9, abs=0)
     turned = tail_at_once(np.concatenate([one, -one], axis=1), 0.025)  # fail never together
     assert turned == pytest.approx(0.025 / 2)
     scaled = rng.normal(size=(16, 40))

@@ -3,6 +3,7 @@
 import copy
 import pickle
 import time
+from types import SimpleNamespace
 
 import networkx as nx
 import numpy as np
@@ -15,6 +16,7 @@ from dfltheory.constants import ProblemConstants
 from dfltheory.errors import DFLTheoryError, DivergenceError
 from dfltheory.graphs import LossDriven
 from dfltheory.randomness import torch_generator
+from dfltheory.runs.setup import starting_models
 from dfltheory.tasks import digits, quadratic
 from dfltheory.training import History, train
 from tests.algorithms.problems import Matrices, Rows, permuted_average, ring_matrix
@@ -68,6 +70,11 @@ def test_a_start_of_another_type_becomes_the_tasks():
             run = train(DFEDSAM, task, ring_matrix(6), rounds=0, x0=x0)
             assert torch.from_numpy(run.x).dtype == dtype
             np.testing.assert_array_equal(run.x[0, 1], torch.as_tensor(x0).to(dtype).expand(6, 3)[1])
+
+
+def test_a_start_that_is_given_goes_to_the_tasks_device():
+    task = SimpleNamespace(m=2, d=3, dtype=torch.float32, device=torch.device("meta"))
+    assert starting_models(task, range(1), np.zeros((2, 3)), 0).device == task.device
 
 
 def test_a_start_that_is_drawn_is_a_function_of_root_and_seed():
