@@ -143,6 +143,15 @@ def network_field(text: str, folder: Path) -> tuple[str, str]:
 
     if Path(text).suffix.lower() in SUFFIXES:
         return "topology.file", beside(Path(text), folder)
+    if "," in text:
+        from dfltheory.graphs import TOPOLOGIES
+        from dfltheory.runs.setup import networks  # torch: for nothing, where the name is right
+
+        sequences = ", ".join(name for name in networks() if name not in TOPOLOGIES)
+        raise InputError(
+            f"--topology {text}: give one name; a sequence, with a network for each round, has its own: "
+            f"{sequences}"
+        )
     return "topology.name", text
 
 

@@ -141,6 +141,8 @@ def train(
     from dfltheory import algorithms, tasks
     from dfltheory.runs.checkpoint import Checkpoint
 
+    if measure_on < 0:
+        raise InputError(f"--measure-on {measure_on} must be a number of images, or 0 for all of them")
     saved = Checkpoint(checkpoint, checkpoint_every) if checkpoint is not None else None
     if out is not None:
         check_writable(out, folder=True)

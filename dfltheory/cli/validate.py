@@ -108,6 +108,8 @@ def validate(
 
         dfltheory validate --config experiment.toml --set run.seeds=32 --out results/mine
     """
+    if Path(key).suffix.lower() in (".toml", ".json"):
+        raise InputError(f"{key} is no theorem: an experiment file is given as --config {key}")
     if out is not None:
         check_writable(out, folder=True)
     given: dict[str, Any] = changes(context, FIELDS, option, assignments(change))

@@ -11,6 +11,14 @@ from dfltheory.cli.falsify import falsify
 HIT = Path(__file__).parents[2] / "docs" / "counterexamples" / "dfedadmm.theorem_1-appendix.json"
 
 
+@pytest.fixture(scope="module")
+def hit():
+    """A saved hit, run again once."""
+    from dfltheory.analysis.falsify import replay
+
+    return replay(HIT)
+
+
 @pytest.fixture
 def dfltheory(capsys, monkeypatch, tmp_path):
     names = {c.name or c.callback.__name__ for c in cli.app.registered_commands if c.callback}
@@ -56,9 +64,12 @@ def test_a_diverging_family_is_written_and_replayed(dfltheory, tmp_path, monkeyp
     document = json.loads(told.out)
     assert document["divergence"]["member"] == "opposing clients"
     assert document["file"] == "family.json"
-    status, again = dfltheory("--replay", str(tmp_path / "family.json"), "--json")
+    again, replay = [], engine.replay
+    monkeypatch.setattr(engine, "replay", lambda path: again.append(replay(path)) or again[-1])
+    status, told = dfltheory("--replay", str(tmp_path / "family.json"), "--json")
     assert status == 1
-    assert json.loads(again.out)["divergence"] == document["divergence"]
+    assert json.loads(told.out)["divergence"] == document["divergence"]
+    monkeypatch.setattr(engine, "replay", lambda path: again[-1])  # in words what was run just now
     status, text = dfltheory("--replay", str(tmp_path / "family.json"))
     assert status == 1
     assert "diverges like (1/(1 - lambda))^" in text.out
@@ -73,11 +84,11 @@ def test_no_hit_is_status_0_and_says_how_far_it_looked(dfltheory, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-def test_a_hit_is_told_before_it_is_saved(dfltheory, monkeypatch, capsys):
+def test_a_hit_is_told_before_it_is_saved(dfltheory, hit, monkeypatch, capsys):
     import dfltheory.analysis.falsify as engine
 
-    known, seen = engine.replay(HIT), []
-    monkeypatch.setattr(engine, "falsify", lambda *a, **k: known)
+    seen = []
+    monkeypatch.setattr(engine, "falsify", lambda *a, **k: hit)
     monkeypatch.setattr(engine.Finding, "save", lambda self, path: seen.append(capsys.readouterr().out))
     assert dfltheory("dfedadmm.theorem_1")[0] == 1
     assert "refuted" in seen[0]
@@ -101,14 +112,16 @@ def test_wrong_usage_is_one_line_and_status_2(dfltheory, arguments, words):
     assert not told.out
 
 
-def test_a_counterexample_that_cannot_be_saved_is_printed(dfltheory, tmp_path, monkeypatch):
+def test_a_counterexample_that_cannot_be_saved_is_printed(dfltheory, hit, tmp_path, monkeypatch):
+    import dfltheory.analysis.falsify as engine
     from dfltheory.analysis.falsify.finding import Finding
 
     def full(self, path):
         raise OSError(28, "No space left on device", str(path))
 
     monkeypatch.setattr(Finding, "save", full)
-    status, told = dfltheory("dfedadmm.theorem_1", "--seconds", "300", "--enough", "1.2")
+    monkeypatch.setattr(engine, "falsify", lambda *a, **k: hit)
+    status, told = dfltheory("dfedadmm.theorem_1")
     assert status == 2
     assert "No space left" in told.err
     (tmp_path / "saved.json").write_text(told.out[told.out.index("\n{\n") :])

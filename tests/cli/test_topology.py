@@ -129,6 +129,14 @@ def test_wrong_usage_is_one_line_and_exit_2(cli, arguments, message):
 # -- check -----------------------------------------------------------------------------------------
 
 
+def test_a_file_in_place_of_a_name_is_told_where_it_is_checked(cli, tmp_path):
+    np.save(file := tmp_path / "W.npy", np.eye(2))
+    status, out, err = cli(file)
+    assert (status, out, err.count("\n")) == (2, "", 1)
+    assert f"`dfltheory topology check {file}`" in err
+    assert "no topology is called" in cli(tmp_path / "absent.npy")[2]
+
+
 def test_check_a_good_file(cli, tmp_path):
     np.save(tmp_path / "W.npy", graphs.metropolis(graphs.grid(9)))
     status, out, _ = cli("check", tmp_path / "W.npy")

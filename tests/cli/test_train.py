@@ -117,6 +117,8 @@ def test_divergence_is_said_and_is_status_1(capsys):
         (["--rho", "-1"], "rho = -1.0"),
         (["--algorithm", "dfedsan"], "did you mean dfedsam"),
         (["--topology", "rnig"], "did you mean ring"),
+        (["--topology", "ring,torus"], "has its own: one_peer_exponential, random_matching"),
+        (["--measure-on", "-1"], "--measure-on -1 must be a number of images, or 0 for all of them"),
         (["--task", "quadratik"], "did you mean quadratic"),
         (["--task-option", "zetta=1"], "did you mean zeta"),
         (["--set", "etta=1"], "did you mean eta"),
@@ -132,6 +134,14 @@ def test_wrong_input_is_one_line(capsys, wrong, words):
     assert out.out == ""
     assert len(out.err.strip().splitlines()) == 1
     assert words in out.err
+
+
+@pytest.mark.parametrize("name", ["study.toml", "STUDY.TOML", "study.json"])
+def test_validate_tells_where_a_file_belongs(capsys, name):
+    assert run(["validate", name]) == 2
+    out = capsys.readouterr()
+    assert (out.out, out.err.count("\n")) == ("", 1)
+    assert f"given as --config {name}" in out.err
 
 
 @pytest.mark.parametrize("name", ["grid.toml", "GRID.TOML", "grid.json"])
