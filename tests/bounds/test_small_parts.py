@@ -12,7 +12,7 @@ from dfltheory.bounds.checks.forms import positive
 from dfltheory.bounds.checks.identities import _generic
 from dfltheory.bounds.checks.inequalities import _shown
 from dfltheory.bounds.checks.proofs import prove_by_shape
-from dfltheory.bounds.moments import X, Lag
+from dfltheory.bounds.moments import Lag, X
 from dfltheory.bounds.rates import _own_order
 from dfltheory.bounds.symbols import GLOSSARY, GRADIENT, LENGTH
 from dfltheory.bounds.units import unit
@@ -41,8 +41,10 @@ def test_a_function_of_one_large_quantity_has_its_order(power):
 
 def test_positive_by_its_form():
     L, lam = symbol("L"), symbol("lam")
-    assert positive(L) and positive(1 - lam**2)
-    assert not positive(-L) and not positive(lam)
+    assert positive(L)
+    assert positive(1 - lam**2)
+    assert not positive(-L)
+    assert not positive(lam)
 
 
 def test_an_array_is_shown_as_deep_as_it_is():
@@ -65,7 +67,8 @@ def test_vectors_add_up_and_only_those_of_a_step_count_steps():
 def test_generic_points_lie_around_1():
     points = _generic({"L", "lam", "K"})
     assert 0.8 < np.median(points["L"]) < 1.25
-    assert 0 < points["lam"].min() and points["lam"].max() < 1
+    assert points["lam"].min() > 0
+    assert points["lam"].max() < 1
     assert (points["K"] == np.floor(points["K"])).all()
 
 
