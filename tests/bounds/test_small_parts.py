@@ -1,0 +1,82 @@
+"""Small parts of the statements' and proofs' machinery, each by what its docstring says."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+import sympy as sp
+
+from dfltheory.bounds.checks.forms import positive
+from dfltheory.bounds.checks.identities import _generic
+from dfltheory.bounds.checks.inequalities import _shown
+from dfltheory.bounds.checks.proofs import prove_by_shape
+from dfltheory.bounds.moments import Lag, X
+from dfltheory.bounds.rates import _own_order
+from dfltheory.bounds.symbols import GLOSSARY, GRADIENT, LENGTH
+from dfltheory.bounds.units import unit
+from dfltheory.bounds.worlds import SIZES
+from dfltheory.errors import InputError
+
+
+def symbol(name):
+    return GLOSSARY[name].symbol
+
+
+def test_smoothness_is_a_gradient_per_length():
+    v_gradient, v_length = unit(f=1, v=-1), unit(v=1)
+    assert GLOSSARY["L"].unit == GLOSSARY["L_u"].unit == GRADIENT / LENGTH
+    assert GLOSSARY["L_uv"].unit == GRADIENT / v_length
+    assert GLOSSARY["L_vu"].unit == v_gradient / LENGTH
+    assert str(GLOSSARY["L_uv"].unit) == "c s^-1 r^-1"
+
+
+@pytest.mark.parametrize("power", [Fraction(1, 2), Fraction(1), Fraction(2)])
+def test_a_function_of_one_large_quantity_has_its_order(power):
+    K = symbol("K")
+    assert _own_order((2 * K - 1) ** sp.Rational(power)) == {"K": power}
+    assert _own_order(1 / (2 * K - 1) ** sp.Rational(power)) == {"K": -power}
+
+
+def test_positive_by_its_form():
+    L, lam = symbol("L"), symbol("lam")
+    assert positive(L)
+    assert positive(1 - lam**2)
+    assert not positive(-L)
+    assert not positive(lam)
+
+
+def test_an_array_is_shown_as_deep_as_it_is():
+    assert _shown(np.arange(6.0).reshape(2, 1, 3)) == "[[[0, 1, 2]], [[3, 4, 5]]]"
+
+
+def test_a_sum_of_weights_has_symbols_of_its_own():
+    twice = sp.Symbol("twice", nonnegative=True)
+    for names in ({"at": symbol("L")}, {"at": twice, "before": twice}):
+        with pytest.raises(InputError, match="has a symbol of its own"):
+            Lag(**names)
+
+
+def test_vectors_add_up_and_only_those_of_a_step_count_steps():
+    assert [c for _, c in (X + X).terms] == [2]
+    with pytest.raises(InputError, match="does not depend on the step"):
+        _ = X.count
+
+
+def test_generic_points_lie_around_1():
+    points = _generic({"L", "lam", "K"})
+    assert 0.8 < np.median(points["L"]) < 1.25
+    assert points["lam"].min() > 0
+    assert points["lam"].max() < 1
+    assert (points["K"] == np.floor(points["K"])).all()
+
+
+def test_shape_proves_what_holds_and_nothing_else():
+    K = symbol("K")
+    assert prove_by_shape(2 * K - 1, K**2, "K", sp.S.One) is not None
+    assert prove_by_shape(2 * K, K**2, "K", sp.S.One) is None
+
+
+def test_worlds_have_at_most_256_outcomes():
+    assert all(atoms ** (m * K * T) <= 256 for m, K, T, atoms in SIZES)
