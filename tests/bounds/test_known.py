@@ -11,7 +11,7 @@ import pytest
 
 import dfltheory as dfl
 from dfltheory import bounds, cli
-from dfltheory.bounds import known
+from dfltheory.bounds import known, registry
 
 KEY = "dfedsam.theorem_4_5"
 SET = "--set L=1 K=5 T=1000 Q=1 m=16 eta=0.005 rho=0.01 lam=0.8 sigma_l=1 sigma_g=1 f0_gap=1".split()  # noqa: SIM905
@@ -47,3 +47,13 @@ def test_another_formula_under_a_registered_name_is_not_examined():
     own = replace(bounds.get(KEY, "corrected"), parts={"bound": bounds.symbols.L})
     assert known.status(own) == "not examined"
     assert "Known by: [not examined](" in theory_page(own)
+
+
+def test_papers_say_from_which_text_their_statements_are_but_those_whose_text_is_the_subject():
+    told = {name: registry.paper(name).provenance for name in registry.papers()}
+    assert {name for name, text in told.items() if not text} == {
+        "dfedadmm",
+        "dfedmdc",
+        "dfedsam",
+        "dfedsgpsm",
+    }

@@ -110,6 +110,12 @@ def test_files_are_fetched_checked_and_put_in_place(server, tmp_path):
     assert not leftovers(tmp_path)
 
 
+def test_a_data_root_that_is_not_there_is_made_with_all_folders_above(server, tmp_path):
+    root = tmp_path / "far" / "away"
+    assert fetch(plain_set(server), root) == root / "LETTERS/raw"
+    assert not leftovers(tmp_path)
+
+
 def test_only_wrong_files_are_fetched_again(server, tmp_path):
     entry = plain_set(server)
     folder = fetch(entry, tmp_path)

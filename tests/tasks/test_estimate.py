@@ -195,6 +195,7 @@ def test_sample_wise_smoothness_is_the_roughest_minibatch_that_was_drawn():
     assert max(e["L_sample"].value for e in few) > 1.1 * many["L"].value
     assert "L_sample" not in estimate.along(task, x, minibatches=0, draws=2)
     plain = estimate.along(tasks.quadratic(m=2, d=4), x, draws=2)
+    assert plain["L"].sampled.endswith(f", slopes between {len(x)}")
     assert plain["L_sample"].value == pytest.approx(plain["L"].value, rel=1e-12)
 
 

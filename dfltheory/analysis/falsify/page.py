@@ -15,7 +15,16 @@ from dfltheory.analysis.falsify.certify import number as _number
 from dfltheory.analysis.falsify.divergence import paces
 from dfltheory.analysis.falsify.document import read_document
 from dfltheory.analysis.falsify.finding import APART, COMMON, LED
-from dfltheory.analysis.falsify.power import FALSE, KINDS, UNSEEN, unproved, unshown
+from dfltheory.analysis.falsify.power import (
+    FALSE,
+    KINDS,
+    UNSEEN,
+    examined,
+    planted,
+    shares_of,
+    unproved,
+    unshown,
+)
 from dfltheory.analysis.falsify.reach import class_of
 from dfltheory.analysis.falsify.survey import outcome_file, searched
 from dfltheory.analysis.rational import verify
@@ -82,7 +91,7 @@ def markdown(folder: Path) -> str:
         lines += [_told(one) for one in mine]
     planted = folder.parent / "power.json"
     versions = json.loads(planted.read_text(encoding="utf-8")) if planted.exists() else []
-    lines += [_power(versions)] if versions else []
+    lines += [_power(versions, folder)] if versions else []
     lines.append(_TERMS + "\n".join(_terms(outcomes, versions)))
     return "\n".join(lines) + "\n"
 
@@ -129,7 +138,7 @@ def _terms(outcomes: list[dict[str, Any]], versions: list[dict[str, Any]]) -> li
     return rows
 
 
-def _power(versions: list[dict[str, Any]]) -> str:
+def _power(versions: list[dict[str, Any]], folder: Path) -> str:
     """Which planted versions the search refutes: its power, and which conditions are necessary."""
     false = [one for one in versions if unproved(one) is None]
     refuted = sum(one["refuted"] for one in false)
@@ -152,7 +161,7 @@ def _power(versions: list[dict[str, Any]]) -> str:
         f"(`noise_for_ever`), at horizons that are not searched. **{refuted} of "
         f"{len(false)}** false versions are refuted within {seconds} processor seconds each; "
         f"{len(versions) - len(false)} more of the {len(versions)} planted are not known to be false. "
-        f"Searched by: {_searches(versions)}.\n\n"
+        f"Searched by: {_searches(versions)}.{_left(versions, folder)}\n\n"
         "| kind | planted | refuted | false, not refuted | not known to be false |\n|---|---|---|---|---|\n"
         + "\n".join(_kinds(versions))
         + "\n\nFalse, and not refuted:\n\n"
@@ -169,6 +178,12 @@ def _power(versions: list[dict[str, Any]]) -> str:
         + "\n".join(_unknown(versions))
         + "\n"
     )
+
+
+def _left(versions: list[dict[str, Any]], folder: Path) -> str:
+    """How many versions are planted and were not searched yet."""
+    left = sum(len([*planted(t, shares_of(folder, t))]) for t in examined()) - len(versions)
+    return f" {left} more are planted, and were not searched yet." if left else ""
 
 
 def _kind(one: dict[str, Any]) -> str:
