@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 import dfltheory as dfl
 from dfltheory.analysis.falsify import falsify, replay
 from dfltheory.analysis.falsify.core import FULL, Batch, run
+from dfltheory.analysis.falsify.finding import Finding
 from dfltheory.analysis.falsify.problems import Ramps, RampTask, SplitTask
 from dfltheory.bounds.scope import Scope
 from dfltheory.errors import DFLTheoryError
@@ -266,6 +267,8 @@ def test_damaged_files_get_one_line(tmp_path, text, words):
 
 
 def test_lemmas_and_wrong_budgets_are_refused():
+    with pytest.raises(DFLTheoryError, match="seed = -1 must be an integer >= 0"):
+        falsify("dfedsam.theorem_4_5", seed=-1)
     with pytest.raises(DFLTheoryError, match="inside a proof"):
         falsify("dfedsam.lemma_D1")
     with pytest.raises(DFLTheoryError, match="seconds"):
@@ -296,3 +299,9 @@ def test_a_condition_without_a_step_size_leaves_the_steps_alone():
         scope=Scope(("FedAvg",), "none", common_start=True, letters={"K": 1}),
     )
     assert falsify(wrong, candidates=2000).violated
+
+
+def test_one_candidate_is_no_candidates():
+    one = Finding("mine.theorem_1", "printed", False, 0.5, 1, 0.1, 0)
+    assert " (1 candidate in 0 s" in str(one)
+    assert " (2 candidates in 0 s" in str(dataclasses.replace(one, evaluations=2))

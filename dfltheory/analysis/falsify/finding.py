@@ -21,7 +21,7 @@ from dfltheory.analysis.falsify.search import Arm, Clock, search, wall
 from dfltheory.bounds import registry
 from dfltheory.bounds.document import theorem_from_document, theorem_to_document
 from dfltheory.bounds.reference import load
-from dfltheory.errors import DataError, InputError
+from dfltheory.errors import DataError, InputError, whole_number
 from dfltheory.files import write_json
 from dfltheory.instances.instance import Instance
 
@@ -97,7 +97,8 @@ class Finding:
     def __str__(self) -> str:
         head = f"{self.key} [{self.variant}]: "
         tried = f" of {len(self.families)} families" if self.families else ""
-        tail = f"{self.evaluations} candidates{tried} in {self.seconds:.0f} s{self._read}"
+        many = "candidate" if self.evaluations == 1 else "candidates"
+        tail = f"{self.evaluations} {many}{tried} in {self.seconds:.0f} s{self._read}"
         if self.divergence is not None:
             return f"{head}{self.divergence} ({tail})"
         if not self.violated or self.certificate is None or self.instance is None:
@@ -161,10 +162,11 @@ def falsify(
     Raises
     ------
     UnknownNameError for an unknown key; InputError for statements that are not searched (lemmas and
-    displays inside proofs).
+    displays inside proofs), a budget that is not > 0, and a seed below 0.
     """
     theorem = load(key, variant)
     budget = seconds if candidates is None else candidates
+    whole_number("seed", seed, at_least=0)
     if not budget > 0:
         raise InputError(f"{'seconds' if candidates is None else 'candidates'} = {budget} must be > 0")
     clock: Clock = wall if candidates is None else float
