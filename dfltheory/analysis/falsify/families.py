@@ -144,7 +144,8 @@ def families_of(theorem: Theorem) -> list[Family]:
             if special.together:
                 add(replace(special, name=f"{special.name}, lam = 0"), _together(plain), letters, False)
     for special, net in [(s, net) for s in speaks for net in nets if net.name in s.nets]:
-        add(replace(special, name=f"{special.name}, {net.name}"), net, settings[0], False)
+        own = _together(net) if special.together else net
+        add(replace(special, name=f"{special.name}, {net.name}"), own, settings[0], False)
     # where time is short the first ones alone are tried
     return [*arms[:2], *arms[general:], *arms[2:general]]
 

@@ -129,8 +129,8 @@ def _speaks(share: Array, who: int) -> Array:
 
 
 def _complete(read: Any, copies: bool) -> Array:
-    """Sixteen clients, each with one weight for all others: 1 - lam of the mean, lam of itself."""
-    lam = read.between(0, 1)[:, None, None]
+    """Sixteen clients, each with one weight for all others: 1 - lam of the mean; for copies lam = 0."""
+    lam = read.between(0, 1 - copies)[:, None, None]
     return lam * np.eye(16) + (1 - lam) / 16
 
 

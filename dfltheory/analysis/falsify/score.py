@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 Array = NDArray[Any]
 LONG = (10**3, 10**4, FULL, 10**5, 10**6, 10**7, 10**9)
 """Horizons beyond the simulated rounds, for candidates in which nothing moves any more."""
-NOISY = 5000
+NOISY = 20000
 """The longest horizon of a counterexample with noise, which the training core runs in full."""
 INADMISSIBLE = -1e3
 FLOOR = 1e-9
