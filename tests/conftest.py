@@ -18,8 +18,10 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.ge
 
 
 def pytest_collection_finish():
-    """What collection made lives until the end: no need to look through it for garbage again and again."""
+    """What collection made lives until the end: no need to look through it for garbage again and again, nor
+    so often through SymPy's many small objects, few of which are in cycles."""
     gc.freeze()
+    gc.set_threshold(50_000, 20, 50)
 
 
 @pytest.fixture

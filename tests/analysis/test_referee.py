@@ -6,6 +6,7 @@ import json
 import re
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -25,7 +26,16 @@ SHORT = SAVED.with_name("dfedsgpsm.theorem_1-appendix.json")
 
 @pytest.fixture(scope="module")
 def page():
-    return referee.referee(bounds.get("dfedsgpsm.theorem_1"), "dfltheory referee dfedsgpsm.theorem_1", DOCS)
+    """With a quarter of the ledger's lines: all of them are examined in tests/bounds/test_ledger.py."""
+    known = referee.registry
+    part = SimpleNamespace(
+        known=known.known, papers=known.papers, ledger=lambda paper: known.ledger(paper)[::4]
+    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(referee, "registry", part)
+        return referee.referee(
+            bounds.get("dfedsgpsm.theorem_1"), "dfltheory referee dfedsgpsm.theorem_1", DOCS
+        )
 
 
 def test_the_page_loads_nothing_and_says_what_is_wrong_and_what_holds(page):

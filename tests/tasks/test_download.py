@@ -75,9 +75,10 @@ class Handler(BaseHTTPRequestHandler):
 
 
 @pytest.fixture
-def server():
+def server(monkeypatch):
+    monkeypatch.setattr("pooch.core.time.sleep", lambda seconds: None)  # between one try and the next
     with Server() as running:
-        thread = threading.Thread(target=running.serve_forever, daemon=True)
+        thread = threading.Thread(target=running.serve_forever, args=(0.01,), daemon=True)
         thread.start()
         running.pages.update(CONTENT)
         yield running
