@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from types import MappingProxyType
 from typing import Any
 
@@ -33,6 +33,7 @@ def need(condition: object, message: str) -> None:
         raise RuleError(message)
 
 
+@lru_cache(maxsize=1 << 14)  # a proof asks of few expressions again and again
 def is_zero(expr: Expr) -> bool:
     """Is it 0 for SymPy? At a point far from 0, where no symbol is 1, it is not asked."""
     points = {v: sp.Rational(8 + 3 * i, 11 + i) for i, v in enumerate(sorted(expr.free_symbols, key=str))}
@@ -52,6 +53,11 @@ def _powers(power: Expr) -> Expr:
         number, rest = term.as_coeff_Mul()
         product *= (factored if rest == 1 else sp.Symbol(f"({factored})^({rest})")) ** number
     return product
+
+
+@lru_cache(maxsize=1 << 14)
+def _factored(expr: Expr) -> Expr:
+    return sp.factor(expr)
 
 
 # -- vectors ---------------------------------------------------------------------------------------
@@ -176,7 +182,7 @@ class Vec:
         total: dict[Atom, Expr] = {}
         for atom, coefficient in pairs:
             total[atom] = total.get(atom, sp.S.Zero) + coefficient
-        return Vec(frozenset((a, c) for a, e in total.items() if (c := sp.factor(e)) != 0))
+        return Vec(frozenset((a, c) for a, e in total.items() if (c := _factored(e)) != 0))
 
     def __add__(self, other: Vec) -> Vec:
         return Vec.of((*self.terms, *other.terms))

@@ -147,26 +147,31 @@ def _power(versions: list[dict[str, Any]], folder: Path) -> str:
     longer = (
         f"those that {' or '.join(f'{s:g}' for s in again)} s from another seed refute, " if again else ""
     )
+    alone = [one for one in versions if one.get("for ever", 0.0) > 1 or (one["key"], one["version"]) in FALSE]
+    seen, every = sum(one["refuted"] for one in alone), sum(one["refuted"] for one in versions)
     return (
         "\n## The power of the search\n\n"
         "Versions of the corrected statements are planted by rule (`make power`): each term left out; each "
-        "exponent of each term moved by one so that the term gets smaller (of what has units, as multiples "
-        "of those of the smoothness and of f(x^0) - f*); each constant divided by a power of two, where the "
-        "term was seen sharp enough (2 where measured / bound is beyond 1/2 and the term rules, 4 beyond "
-        "1/4, up to 16); each condition left out; each assumption on starts and samples left out; rounds in "
-        "place of windows of rounds. A version that is refuted shows that the term, the exponent, the "
-        "condition or the assumption is necessary.\n\n"
+        "term times one more power of each quantity in it but the smoothness and f(x^0) - f*, in whose units "
+        "the others are, so that it gets smaller where that factor is below 1; each term divided by a power "
+        "of two, where it was seen sharp enough (2 where measured / bound is beyond 1/2 and the term rules, "
+        "4 beyond 1/4, up to 16); each condition left out; each assumption on starts and samples left out; "
+        "rounds in place of windows of rounds. A version that is refuted shows that this much cannot be "
+        "taken from the bound as it stands, not that no other bound could do without.\n\n"
         "Not every version is false: a constant that is not sharp may be made smaller. Known to be false are "
-        f"those that this search refutes, {longer}and those that a closed form refutes "
-        f"(`noise_for_ever`), at horizons that are not searched. **{refuted} of "
-        f"{len(false)}** false versions are refuted within {seconds} processor seconds each; "
-        f"{len(versions) - len(false)} more of the {len(versions)} planted are not known to be false. "
-        f"Searched by: {_searches(versions)}.{_left(versions, folder)}\n\n"
+        f"those that this search refutes, {longer}and those of which a closed form says so. **{refuted} of "
+        f"{len(false)}** false versions are refuted within {seconds} processor seconds of search each, "
+        f"{100 * refuted / len(false):.0f} %. That share leaves out what is false and was refuted by nobody: it is "
+        f"an upper estimate. Of the {len(alone)} that closed forms know to be false without any search "
+        f"(noise at rest, a client led astray), {seen} are refuted, {100 * seen / len(alone):.0f} %; of all "
+        f"{len(versions)} planted, {every}; {len(versions) - len(false)} are not known to be false. Searched "
+        f"by: {_searches(versions)}; what one search refuted the next did not try again, so that where there "
+        f"are several they share the figure.{_left(versions, folder)}\n\n"
         "| kind | planted | refuted | false, not refuted | not known to be false |\n|---|---|---|---|---|\n"
         + "\n".join(_kinds(versions))
         + "\n\nFalse, and not refuted:\n\n"
         + "\n".join(_survivors(false))
-        + "\n\nConditions, assumptions and windows that are necessary, with the worst problem without:\n\n"
+        + "\n\nConditions, assumptions and windows that the bound cannot do without:\n\n"
         "| version | ratio | worst problem |\n|---|---|---|\n"
         + "\n".join(
             f"| `{one['key']}` {one['version']} | {_number(one['ratio'])} | {one['family']} |"
@@ -210,7 +215,7 @@ def _survivors(false: list[dict[str, Any]]) -> list[str]:
             more, why = one.get("again", {}), FALSE.get((one["key"], one["version"]))
             ratio = "none" if one["ratio"] is None else _number(one["ratio"])
             if one.get("for ever", 0.0) > 1:
-                why = f"noise at rest, at horizons that are not searched: ratio {_number(one['for ever'])}"
+                why = f"noise at rest, as the search did not reach it: ratio {_number(one['for ever'])}"
             why = why or f"{more['seconds']:g} s reach {_number(more['ratio'])}: {more['family']}"
             rows.append(f"- `{one['key']}` {one['version']}: ratio {ratio} survives; {why}")
     return rows or ["none"]

@@ -3,13 +3,14 @@
     python -m dfltheory.analysis.falsify.power docs/power.json --seconds 60
 
 plants, for every corrected theorem and corollary with constants of the registry: each term left out; each
-exponent of each term moved by one towards less (:func:`lowered`); each constant made smaller where the term
-was seen sharp (:func:`smaller`); each condition left out; each assumption of the scope on starts and samples
-left out; where windows of rounds contract, that rounds do. Nothing is chosen by hand, so that some of them
-are true, or say nothing new. Which are false is known of those that some search has refuted: this one, or a
-longer one from another seed (``--again SECONDS``) of what it left; of those that noise violates at horizons
-which are not searched (:func:`noise_for_ever`); and of those in :data:`FALSE`. Others are told apart, with a
-reason in :data:`OPEN` where there is one, and are no part of the share that is refuted.
+term times one more power of each quantity in it, towards less (:func:`lowered`); each term's constant made
+smaller where it was seen sharp (:func:`smaller`); each condition left out; each assumption of the scope on
+starts and samples left out; where windows of rounds contract, that rounds do. Nothing is chosen by hand, so
+that some of them are true, or say nothing new. Which are false is known of those that some search has
+refuted: this one, or a longer one from another seed (``--again SECONDS``) of what it left; of those that
+noise at rest violates (:func:`noise_for_ever`); and of those in :data:`FALSE`. Only the last two are known
+without a search. Others are told apart, with a reason in :data:`OPEN` where there is one, and are no part of
+the share that is refuted.
 Seconds are of the processor, so that a busy machine counts no less.
 
 Every row says which search made it (:func:`searcher`). Rows that are in the file already are left out where
@@ -41,7 +42,7 @@ from dfltheory.analysis.falsify.survey import outcome_file, searched
 from dfltheory.bounds import symbols as s
 from dfltheory.bounds.symbols import GLOSSARY
 from dfltheory.bounds.theorem import Condition
-from dfltheory.bounds.units import Scaling, Unit
+from dfltheory.bounds.units import ONE, Scaling, Unit
 from dfltheory.files import write_json
 
 if TYPE_CHECKING:
@@ -66,10 +67,6 @@ OPEN = {
     ("dfedmdc.theorem_2", "125 lam^2 chi^2 a b <= (1 - lam)^2"): _IMPLIED,
     ("dfedmdc.rate_theorem_1", "T >= 125 lam^2 chi^2/(1 - lam)^2"): _IMPLIED,
     ("dfedmdc.rate_theorem_2", "T >= 125 lam^2 chi^2/(1 - lam)^2"): _IMPLIED,
-    (
-        "dfedsgpsm.corollary_1",
-        "T >= 4 (at/K)^2",
-    ): "true for K >= 3, where the drift term alone is 3 B^2 or more",
 }
 """Planted versions of which no instance is known that violates them: the statement, and the condition that is
 left out; and why. The search tries them all the same."""
@@ -87,7 +84,7 @@ UNSEEN = "no search has refuted"
 KINDS = {
     "without the term": "terms left out",
     "1/": "constants made smaller",
-    "one more power": "exponents moved",
+    "one more power": "one more power",
     "without the condition": "conditions left out",
     _WITHOUT: "assumptions left out",
     "with rounds": "rounds in place of windows",
@@ -194,8 +191,9 @@ def smaller(share: float) -> int:
 
 
 def lowered(theorem: Theorem, part: Any) -> Iterator[tuple[str, Any]]:
-    """For each quantity of a term: one more power of it, or of 1/x for counts, of x or 1 - x for shares
-    (whichever the term has a power of), in words, and the factor.
+    """For each quantity of a term: one more power of it, or of 1/x for counts and for definitions that never
+    are in (0, 1), of x or 1 - x for shares (whichever the term has a power of), in words, and the factor.
+    It multiplies the whole term, where that is a sum, too.
 
     Quantities with units are counted in those of the smoothness and of f(x^0) - f*, which therefore keep
     their own exponents: an exponent of a radius rho goes up with rho sqrt(L/Delta).
@@ -210,7 +208,7 @@ def lowered(theorem: Theorem, part: Any) -> Iterator[tuple[str, Any]]:
         unit = q.unit if q else units[name].of(defined[x].xreplace(defined))
         if name in ("f0_gap", "L", "L_u", "L_v"):
             continue
-        if q and q.whole:
+        if q.whole if q else unit == ONE and _never_small(defined[x].xreplace(defined)):
             yield f"one more power of 1/{name}", 1 / x
         elif q and q.high == 1:
             below: Any = sp.factor(sp.denom(sp.together(part)))
@@ -221,6 +219,18 @@ def lowered(theorem: Theorem, part: Any) -> Iterator[tuple[str, Any]]:
                 yield f"one more power of {name}", x
         else:
             yield f"one more power of {name}", x / _scale(unit, theorem)
+
+
+def _never_small(expr: Any) -> bool:
+    """Is it 0, or 1 and more, wherever it is looked at, and somewhere more than 1?"""
+    rng, n = np.random.default_rng(0), 200
+    draws: dict[str, Any] = {}
+    for x in sorted(expr.free_symbols, key=str):
+        entry = GLOSSARY[str(x)]
+        share, size = rng.random(n), 10.0 ** rng.uniform(-2, 2, n)
+        draws[str(x)] = rng.integers(1, 9, n) if entry.whole else share if entry.high == 1 else size
+    values = sp.lambdify(list(draws), expr, "numpy")(*draws.values()) * np.ones(n)
+    return bool(np.all((values == 0) | (values >= 1 - 1e-9)) and (values > 1).any())
 
 
 def _scale(unit: Unit, theorem: Theorem) -> Any:
@@ -292,9 +302,9 @@ def main(arguments: list[str]) -> int:
     rows = {_place(one): one for one in told}
     mine = versions[given.part[0] :: given.part[1]]
     left = [one for one in mine if _wanted(rows.get((one[0].key, one[0].variant, one[1])), given)]
-    known = {place for place, row in rows.items() if unproved(row) is None}
-    # the slower ones last, and what is known to be false first, where it was searched before
-    left.sort(key=lambda o: ((o[0].key, o[0].variant, o[1]) not in known, o[0].scope.two_blocks))
+    open_ = {place for place, row in rows.items() if unproved(row)}
+    # what was searched before and is not known to be false comes last, and before it what is slower
+    left.sort(key=lambda o: ((o[0].key, o[0].variant, o[1]) in open_, o[0].scope.two_blocks))
     for theorem, version, false in left[: given.most]:
         row: dict[str, Any] = {"key": theorem.key, "variant": theorem.variant, "version": version}
         if given.again is None:
