@@ -109,6 +109,11 @@ class Quadratic(Synthetic):
     def client_loss(self, x: Tensor) -> Tensor:
         return ((x - self.b) * self.client_gradient(x)).sum(-1) / 2
 
+    def global_loss_and_gradient(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        x = self._at_every_client(x)
+        gradient = self.client_gradient(x)
+        return (((x - self.b) * gradient).sum(-1) / 2).mean(-1), gradient.mean(-2)
+
     def hessian(self, x: Tensor) -> Tensor:
         A = torch.diag_embed(self.A) if self.is_diagonal else self.A
         return A.expand(*x.shape[:-2], self.m, self.d, self.d)

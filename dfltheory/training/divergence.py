@@ -45,7 +45,7 @@ class Scale:
         return far or self._steeper(slopes, first["grad_norm_sq"])
 
     def _steeper(self, now: np.ndarray, then: np.ndarray) -> bool:
-        norm, start = float(now.max()) ** 0.5, float(np.nan_to_num(then, posinf=0.0).max()) ** 0.5
+        norm, start = float(now.max()) ** 0.5, float(then[np.isfinite(then)].max(initial=0.0)) ** 0.5
         if norm <= GROWTH * start:
             return False
         if self._gradients is None:

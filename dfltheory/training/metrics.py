@@ -62,8 +62,8 @@ class Recorder:
     @torch.no_grad()
     def measure(self, t: int, state: Any) -> dict[str, np.ndarray]:
         """Measure the state after t rounds."""
-        measured = {name: numbers(value) for name, value in self._measures(state).items()}
-        mean = self.algorithm.mean(state)
+        models, mean = self.algorithm.models(state), self.algorithm.mean(state)
+        measured = {name: numbers(value) for name, value in self._measures(state, models, mean).items()}
         self._size = measured["consensus"] + numbers(square(mean))
         if not self.rounds:
             self.scale = Scale(self.task, mean, self._size)
@@ -74,9 +74,8 @@ class Recorder:
             self.values.setdefault(name, []).append(value)
         return measured
 
-    def _measures(self, state: Any) -> dict[str, Tensor]:
+    def _measures(self, state: Any, models: Tensor, mean: Tensor) -> dict[str, Tensor]:
         task, algorithm = self.task, self.algorithm
-        models, mean = algorithm.models(state), algorithm.mean(state)
         loss, gradient = task.global_loss_and_gradient(mean)
         measured = {"grad_norm_sq": square(gradient), "consensus": spread(models, mean), "loss": loss}
         if (accuracy := task.accuracy(mean)) is not None:
@@ -161,8 +160,10 @@ class Recorder:
 
 
 def spread(x: Tensor, mean: Tensor) -> Tensor:
-    """(1/m) sum_i ||x_i - mean||^2, (S, m, d) and (S, d) -> (S,), without another tensor of x's size."""
-    few = min(max(1, 10**6 // max(1, x.shape[0] * x.shape[-1])), x.shape[1])
+    """(1/m) sum_i ||x_i - mean||^2, (S, m, d) and (S, d) -> (S,), without another large tensor."""
+    few = max(1, 10**6 // max(1, x.shape[0] * x.shape[-1]))
+    if few >= x.shape[1]:
+        return square(x - mean.unsqueeze(-2)).mean(-1)
     room = x.new_empty(x.shape[0], few, x.shape[-1])  # one for all: many large tensors in turn leave holes
     squares = [
         square(torch.sub(part, mean.unsqueeze(-2), out=room[:, : part.shape[1]]))
