@@ -73,9 +73,9 @@ def has_dropout(module: nn.Module, one: Tensor) -> bool:
 
     Refused: that it draws them where f is measured, and that with dropout its buffers change.
     """
-    drawn, one = [], one.cpu()
+    drawn, one, trial = [], one.cpu(), copy.deepcopy(module).cpu()
     for training in (False, True):
-        trial = copy.deepcopy(module).cpu().train(training)
+        trial.train(training)
         with torch.random.fork_rng([]), torch.no_grad(), _Chance() as seen:
             trial(one)
         drawn.append(seen.drawn)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -32,17 +33,21 @@ def task_of(
     changed: int | None = None,
 ) -> Supervised:
     """A network of two layers with a personal head; ``changed``: this client has other data."""
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(0)
-        # three classes: with two, gradients of the head come in pairs of equal size, whose order is nobody's
-        module = nn.Sequential(nn.Linear(3, 3), nn.Tanh(), nn.Linear(3, 3))
     g = torch.Generator().manual_seed(1)
     clients = [(2 * torch.randn(6, 3, generator=g), torch.randint(3, (6,), generator=g)) for _ in range(M)]
     if changed is not None:
         clients[changed] = (-3 * clients[changed][0] + 1, 2 - clients[changed][1])
-    task = Supervised(module, [clients[i] for i in order], batch, personal="2", dtype=dtype)
+    task = Supervised(_module(), [clients[i] for i in order], batch, personal="2", dtype=dtype)
     task.chunk = lambda seeds: chunk  # type: ignore[method-assign]
     return task
+
+
+@functools.cache  # tasks copy it
+def _module() -> nn.Module:
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        # three classes: with two, gradients of the head come in pairs of equal size, whose order is nobody's
+        return nn.Sequential(nn.Linear(3, 3), nn.Tanh(), nn.Linear(3, 3))
 
 
 def start_of(algorithm: Algorithm, task: Task) -> Tensor:
@@ -139,7 +144,8 @@ def course(algorithm: Algorithm, task: Task, **options: Any) -> list[dict[str, A
     keeps = options.pop("callbacks", [])
     train(
         algorithm, task, topology_for(algorithm), ROUNDS, options.pop("seeds", 2), seed=3, progress=False,
-        callbacks=[lambda t, state, recorder: kept.append(fields_of(state)), *keeps], **options,
+        callbacks=[lambda t, state, recorder: kept.append(fields_of(state)), *keeps], evaluate_every=ROUNDS,
+        **options,
     )  # fmt: skip
     return kept
 
