@@ -66,6 +66,8 @@ def test_losses_and_gradients_are_the_definition_in_every_form(form):
     np.testing.assert_allclose(
         task.global_gradient(at)[0], np.mean([A[i] @ (x[0, 0] - b[i]) for i in range(m)], 0), atol=1e-12
     )
+    both = task.global_loss_and_gradient(at)
+    assert all(map(torch.equal, both, (task.global_loss(at), task.global_gradient(at))))
 
 
 @given(seed=st.integers(0, 10**6), kind=st.sampled_from(KINDS), m=st.integers(1, 7), d=st.integers(2, 6))
