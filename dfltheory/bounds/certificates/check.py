@@ -36,7 +36,7 @@ def added(*polys):
 
 
 def product(*polys):
-    total = {(): 1}
+    total = {(): Fraction(1)}
     for poly in polys:  # of two terms the powers of names are added
         pairs, total = [(dict(s), t, x * y) for s, x in total.items() for t, y in poly.items()], {}
         for powers, other, number in pairs:
@@ -62,24 +62,24 @@ class Known(dict):
     def read(self, tree):
         """The polynomial of a formula, and 1 where it is > 0 for sure, 0 where it is >= 0, else -1."""
         if isinstance(tree, int):
-            return added({(): int(tree)}), (tree > 0) - (tree < 0)
+            return added({(): Fraction(tree)}), (tree > 0) - (tree < 0)
         if isinstance(tree, str):
-            return {((tree, 1),): 1}, int(self[tree][0])
+            return {((tree, 1),): Fraction(1)}, int(self[tree][0])
         kind, *parts = tree
         polys, signs = zip(*map(self.read, parts))
         if kind == "Add":
             return added(*polys), max(signs) if min(signs) >= 0 else -1
         if kind == "Mul":
             return product(*polys), min(signs)
-        (base, exponent), sign, grown, power = polys, signs[0], {(): 1}, polys[1].pop((), 0)
+        (base, exponent), sign, grown, power = polys, signs[0], {(): Fraction(1)}, polys[1].pop((), 0)
         for ((n, once),), a in exponent.items():  # base^(a n + b) is (base^(n - least))^a base^(a least + b)
             power += a * self.whole[n]
             named = isinstance(parts[0], str) and len(exponent) == once == 1
             need(named and a > 0 and a % 1 == 0 and power >= 0, f"{tree} is no power")
-            grown = {((f"{parts[0]}^{n}", int(a)),): 1}
+            grown = {((f"{parts[0]}^{n}", int(a)),): Fraction(1)}
         need(kind == "Pow" and power % 1 == 0, f"{tree} is not known")
         need(power >= 0 or len(base) == sign == 1, f"{parts[0]} is no product of what is > 0")
-        base = {tuple((n, -k) for n, k in s): 1 / Fraction(x) for s, x in base.items()} if power < 0 else base
+        base = {tuple((n, -k) for n, k in s): 1 / x for s, x in base.items()} if power < 0 else base
         return product(grown, *[base] * abs(int(power))), sign if power % 2 else max(sign, 0)
 
     def prove(self, tree, by):
