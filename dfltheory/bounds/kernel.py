@@ -132,9 +132,9 @@ def rule(cites: str, *uses: h.Hypothesis) -> Callable[[Callable[..., Claim]], Ca
             premises = tuple(a for a in given if isinstance(a, Fact) and genuine(a))
             parts = [part for a in given if not genuine(a) for part in _within(a)]
             strange = [p for p in parts if type(p) not in _WORDS and not isinstance(p, sp.Basic)]
-            need(not strange, f"{name}: a premise was not made by the kernel, or is none of its words")
+            need(not strange, "{}: a premise was not made by the kernel, or is none of its words", name)
             about = {a for a in given if isinstance(a, Algorithm)} | {p.of for p in premises if p.of}
-            need(len(about) <= 1, f"{name}: the premises are about different algorithms")
+            need(len(about) <= 1, "{}: the premises are about different algorithms", name)
             claim = function(*arguments, **named)
             demands = dict.fromkeys(d for p in premises for d in p.demands) | dict.fromkeys(claim.demands)
             fact = Fact(
@@ -149,7 +149,7 @@ def rule(cites: str, *uses: h.Hypothesis) -> Callable[[Callable[..., Claim]], Ca
                 rule=name,
                 of=next(iter(about), None),
             )
-            need(len(fact.phases) <= 1, f"{name}: the step k of a fact is of one phase")
+            need(len(fact.phases) <= 1, "{}: the step k of a fact is of one phase", name)
             return fact
 
         return apply
@@ -165,7 +165,7 @@ def _size(c: Expr) -> Demand:
 
 def _single(fact: Fact, kind: str) -> Moment:
     (moment, c), *more = fact.left.items() or ((Moment(""), 0),)
-    need(not more and c == 1 and moment.kind == kind, f"the left-hand side must be one {kind}: {fact}")
+    need(not more and c == 1 and moment.kind == kind, "the left-hand side must be one {}: {}", kind, fact)
     return moment
 
 
@@ -186,7 +186,7 @@ def minkowski(*parts: tuple[Expr, Vec]) -> Claim:
 def young(weights: Iterable[Expr], *parts: tuple[Expr, Vec]) -> Claim:
     """sq(sum_j c_j U_j) <= sum_j c_j^2 sq(U_j)/w_j for weights w_j > 0 that sum to at most 1."""
     shares = [sp.sympify(w) for w in weights]
-    need(len(shares) == len(parts), f"{len(parts)} vectors need as many weights")
+    need(len(shares) == len(parts), "{} vectors need as many weights", len(parts))
     right = form(*(({sq(v): c**2 / w}, sp.S.One) for w, (c, v) in zip(shares, parts, strict=True)))
     return Claim({sq(_sum(parts)): sp.S.One}, right, _shares(shares))
 
@@ -236,11 +236,11 @@ def steps_sum(fact: Fact, weights: Lag) -> Claim:
     """From root(U_k) <= a C(k) + b, C(k) the sum of the weights of k steps, to root(sum_{j<K} c(K-j) U_j) <=
     a (sum_{j<K} c(K-j) C(j)) + b (sum of the weights)."""
     u, each = _single(fact, "root").vec, weights.whole(k)
-    need(set(fact.left) == {root(u)} and u.free, f"the bound must be one of this round and step: {fact}")
+    need(set(fact.left) == {root(u)} and u.free, "the bound must be one of this round and step: {}", fact)
     right, late, whole = {}, weights.late(u.count), weights.whole(u.count)
     for m, c in fact.right.items():
         size, total = (c / each, late) if k in c.free_symbols else (c, whole)
-        need(m.kind in ("root", "one") and not m.free and k not in size.free_symbols, f"({c}) {m}: varies")
+        need(m.kind in ("root", "one") and not m.free and k not in size.free_symbols, "({}) {}: varies", c, m)
         right[m] = size * total
     return Claim({root(u.sum(u.count, weights)): sp.S.One}, right, (Demand(weights.weight, "a weight"),))
 
@@ -299,7 +299,7 @@ def descent(alg: Algorithm, u: Vec, d: Vec) -> Claim:
 def diversity(alg: Algorithm, u: Vec) -> Claim:
     """root(grad f_i(u) - grad f(u)) <= sigma_g at a common u; of two blocks delta_u, for the shared part of
     the gradients at the mean of the models and the personal parts of the next round."""
-    need(alg.kept is None or u == X.within("u").mean() + alg.kept, f"the diversity is not assumed at {u}")
+    need(alg.kept is None or u == X.within("u").mean() + alg.kept, "the diversity is not assumed at {}", u)
     return Claim({root(alg.grad(u) - alg.full(u)): sp.S.One},
                  {one("diversity"): BLOCKS[alg.shared].diversity})  # fmt: skip
 
@@ -307,7 +307,7 @@ def diversity(alg: Algorithm, u: Vec) -> Claim:
 @rule("the assumption itself", h.BOUNDED)
 def bounded(alg: Algorithm, first: bool = False) -> Claim:
     """root(g_k) <= B: the full gradients at the local models; ``first``: at the states, where step 0 is."""
-    need(not first or alg.first == X, f"the local steps start at {alg.first}, not at the states")
+    need(not first or alg.first == X, "the local steps start at {}, not at the states", alg.first)
     return Claim({root(alg.grad(X) if first else G): sp.S.One}, {one("gradient"): s.B})
 
 
@@ -320,7 +320,7 @@ def second_moment(alg: Algorithm) -> Claim:
 @rule("the assumption itself", h.VARIANCE)
 def variance(alg: Algorithm, part: Vec = N) -> Claim:
     """root(n_k) <= sigma_l; of blocks sigma_v and sigma_u."""
-    need(part == N.within(part.block), f"{part} is not the noise of a sample")
+    need(part == N.within(part.block), "{} is not the noise of a sample", part)
     return Claim({root(part): sp.S.One}, {one("noise"): BLOCKS[part.block].noise})
 
 
@@ -330,7 +330,7 @@ def sam(alg: Algorithm, part: Vec) -> Claim:
     """root(U) <= L rho for U = e_k (what SAM's second gradient adds), its conditional mean e^_k given the
     past, and e_k - e^_k; of two blocks in the shared part alone."""
     known = (vec.within(alg.shared) for vec in (E, EHAT, E - EHAT))
-    need(part in known, f"{part} is not what SAM adds, its conditional mean, or their difference")
+    need(part in known, "{} is not what SAM adds, its conditional mean, or their difference", part)
     return Claim({root(part): sp.S.One}, {one("sam"): BLOCKS[alg.shared].L * s.rho})
 
 
@@ -340,16 +340,16 @@ _WILLIAMS = "martingale differences are orthogonal: Williams, Probability with M
 @rule(_WILLIAMS, h.UNBIASED)
 def pythagoras(alg: Algorithm, u: Vec, v: Vec) -> Claim:
     """sq(U + V) = sq(U) + sq(V) for the noise V of step k and a U that is known before its sample."""
-    need(v.noise, f"{v} is not the noise of one local step")
-    need(u.known(k, v.block), f"{u} is not known before the sample of step k is drawn")
+    need(v.noise, "{} is not the noise of one local step", v)
+    need(u.known(k, v.block), "{} is not known before the sample of step k is drawn", u)
     return Claim({sq(u + v): sp.S.One}, form(({sq(u): sp.S.One}, 1), ({sq(v): sp.S.One}, 1)), equal=True)
 
 
 @rule(_WILLIAMS, h.UNBIASED)
 def unbiased(alg: Algorithm, u: Vec, v: Vec, weights: Lag = PLAIN) -> Claim:
     """<U, sum_{j<K} c(K-j) V_j> = 0 for the noises V_j of a phase's steps and a U known when it starts."""
-    need(v.noise, f"{v} is not the noise of one local step")
-    need(u.known(None, v.block), f"{u} is not known at the start of the round or phase")
+    need(v.noise, "{} is not the noise of one local step", v)
+    need(u.known(None, v.block), "{} is not known at the start of the round or phase", u)
     return Claim({inner(u, v.sum(v.count, weights)): sp.S.One}, {}, equal=True)
 
 
@@ -357,8 +357,8 @@ def unbiased(alg: Algorithm, u: Vec, v: Vec, weights: Lag = PLAIN) -> Claim:
 def martingale(bound: Fact, n: Expr, weights: Lag = PLAIN) -> Claim:
     """sq(sum_{j<n} c(n-j) V_j) <= (sum of the squared weights) v for noises with sq(V_j) <= v."""
     v = _single(bound, "sq").vec
-    need(set(bound.left) == {sq(v)}, f"the bound must be one of this round and of every step: {bound}")
-    need(v.noise, f"{v} is not the noise of one local step")
+    need(set(bound.left) == {sq(v)}, "the bound must be one of this round and of every step: {}", bound)
+    need(v.noise, "{} is not the noise of one local step", v)
     need(all(m.kind == "one" and k not in c.free_symbols for m, c in bound.right.items()),
          "the noise must have a bound that is the same at every step")  # fmt: skip
     return Claim({sq(v.sum(n, weights)): sp.S.One}, form((bound.right, weights.square_sum(n))))
@@ -368,7 +368,7 @@ def martingale(bound: Fact, n: Expr, weights: Lag = PLAIN) -> Claim:
       h.UNBIASED, h.INDEPENDENT)  # fmt: skip
 def clients(alg: Algorithm, v: Vec) -> Claim:
     """sq(mean V) = sq(V)/m for the noise V of one step."""
-    need(v.noise, f"{v} is not the noise of one local step")
+    need(v.noise, "{} is not the noise of one local step", v)
     need(not any(a.mean for a, _ in v.terms), "the noise is a mean over clients already")
     return Claim({sq(v.mean()): sp.S.One}, {sq(v): 1 / s.m}, equal=True)
 
@@ -412,7 +412,7 @@ def _recursion(fact: Fact) -> tuple[Moment, Expr, dict[Moment, Expr], tuple[Dema
     rest = dict(fact.right)
     p = rest.pop(now, sp.S.Zero)
     need(all(m.kind in ("root", "one") and not m.rounds and not m.free for m in rest) and not now.free,
-          f"the rest of the recursion must be roots of this round: {fact}")  # fmt: skip
+          "the rest of the recursion must be roots of this round: {}", fact)  # fmt: skip
     signs = (Demand(c, "a coefficient of the recursion") for c in rest.values())
     return now, p, rest, (Demand(p, "a contraction"), Demand(1 - p, "a contraction", strict=True), *signs)
 
@@ -445,7 +445,7 @@ def common_start(alg: Algorithm) -> Claim:
 @rule(f"the definitions (push-sum: w = 1 at the start); Id - mean is an orthogonal projection: {_HILBERT}")
 def any_start(alg: Algorithm, pushed: bool = False, size: sp.Symbol = s.x0_spread) -> Claim:
     """root[start](x - mean x) <= sqrt(x0_spread) <= sqrt(x0_sq); push-sum: root_w[start](x - xbar)."""
-    need(size in (s.x0_spread, s.x0_sq), f"{size} is no size of the start")
+    need(size in (s.x0_spread, s.x0_sq), "{} is no size of the start", size)
     apart = root(X - XBAR, weighted=True) if pushed else root(X.within(alg.shared).dev())
     return Claim({apart.at(rounds="start"): sp.S.One}, {one("start"): sp.sqrt(size)})
 
@@ -483,10 +483,10 @@ def _over(linear: Form, phases: set[str], **where: str) -> Form:
     steps, moved = "steps" in where, {}
     for m, c in linear.items():
         varies = m.free if steps else m.kind != "one"
-        need(m.kind != "value" and not (varies and m.rounds), f"{m} has nothing over {where}")
-        need(steps or not (m.free or k in c.free_symbols), f"{m} still depends on the step")
+        need(m.kind != "value" and not (varies and m.rounds), "{} has nothing over {}", m, where)
+        need(steps or not (m.free or k in c.free_symbols), "{} still depends on the step", m)
         if k in c.free_symbols:
-            need(not varies and where["steps"] == "mean", f"({c}) {m}: has no mean over the steps")
+            need(not varies and where["steps"] == "mean", "({}) {}: has no mean over the steps", c, m)
             K = BLOCKS[next(iter(phases), "")].K
             c = sp.factor(sp.summation(sp.expand(c), (k, 0, K - 1)) / K)
         moved = form((moved, 1), ({m.at(**where) if varies else m: c}, 1))
@@ -512,9 +512,9 @@ def largest(fact: Fact) -> Claim:
 
 def _normed(fact: Fact, kind: str, where: dict[str, str]) -> Claim:
     left, right = _single(fact, kind), fact.right
-    need(left.free or "rounds" in where, f"{left} does not depend on the step")
+    need(left.free or "rounds" in where, "{} does not depend on the step", left)
     for m, c in right.items():
-        need(m.kind in (kind, "one") and k not in c.free_symbols, f"({c}) {m}: is no {kind} without k")
+        need(m.kind in (kind, "one") and k not in c.free_symbols, "({}) {}: is no {} without k", c, m, kind)
     signs = tuple(Demand(c, "a coefficient") for c in right.values())
     return Claim(_over(fact.left, set(), **where), _over(right, set(), **where), signs)
 
@@ -526,8 +526,8 @@ def chain(fact: Fact, *others: Fact) -> Claim:
     right, demands = dict(fact.right), []
     for by in others:
         ((moment, c),) = by.left.items() if len(by.left) == 1 else ((Moment(""), sp.S.Zero),)
-        need(c == 1, f"one moment alone must stand on the left: {by}")
-        need(moment in right, f"{moment} is not in {fact}")
+        need(c == 1, "one moment alone must stand on the left: {}", by)
+        need(moment in right, "{} is not in {}", moment, fact)
         here = right.pop(moment)
         demands += [] if by.equal else [Demand(here, f"replaces {moment} by a bound of it")]
         right = form((right, 1), (by.right, here))
@@ -565,7 +565,7 @@ def solve(fact: Fact, left: Form | None = None, times: Expr | None = None) -> Cl
     wanted, rest = dict(left or fact.left), form((fact.right, 1), (fact.left, -1))
     if times is None:
         ((moment, number),) = wanted.items()
-        need(number == 1 and moment in rest, f"{moment} alone must be wanted, and in {fact}")
+        need(number == 1 and moment in rest, "{} alone must be wanted, and in {}", moment, fact)
         share = -rest.pop(moment)
     else:
         share, rest = 1 / sp.sympify(times), form((rest, 1), (wanted, 1 / sp.sympify(times)))
@@ -578,7 +578,7 @@ def square(fact: Fact, weights: Mapping[Moment, Expr] | None = None) -> Claim:
     left = _single(fact, "root")
     shares = dict(weights or dict.fromkeys(fact.right, sp.S.One))
     need(set(fact.right) <= set(shares), f"each of {', '.join(map(str, fact.right))} needs a weight")
-    need(all(m.kind in ("root", "one") for m in fact.right), f"the right-hand side must be of roots: {fact}")
+    need(all(m.kind in ("root", "one") for m in fact.right), "the right-hand side must be of roots: {}", fact)
     right = form(*(({_kind(m, "sq"): c**2 / shares[m]}, sp.S.One) for m, c in fact.right.items()))
     return Claim({_kind(left, "sq"): sp.S.One}, right, _shares(shares.values()))
 
@@ -591,7 +591,7 @@ def _kind(m: Moment, kind: str) -> Moment:
 def take_root(fact: Fact) -> Claim:
     """From sq(U) <= sum_j c_j r_j^2 to root(U) <= sum_j c_j^(1/2) r_j."""
     left = _single(fact, "sq")
-    need(all(m.kind in ("sq", "one") for m in fact.right), f"the right-hand side must be of squares: {fact}")
+    need(all(m.kind in ("sq", "one") for m in fact.right), "the right-hand side must be of squares: {}", fact)
     right = form(*(({_kind(m, "root"): sp.sqrt(c)}, sp.S.One) for m, c in fact.right.items()))
     signs = tuple(Demand(c, "a root of a coefficient") for c in fact.right.values())
     return Claim({_kind(left, "root"): sp.S.One}, right, signs)

@@ -27,10 +27,10 @@ class RuleError(InputError):
     """A rule was asked for what it does not say."""
 
 
-def need(condition: object, message: str) -> None:
-    """Refuse with one line."""
+def need(condition: object, message: str, *about: object) -> None:
+    """Refuse with one line, which tells ``about`` where it has ``{}``: a formula is written then alone."""
     if not condition:
-        raise RuleError(message)
+        raise RuleError(message.format(*about) if about else message)
 
 
 @lru_cache(maxsize=1 << 14)  # a proof asks of few expressions again and again
@@ -101,7 +101,7 @@ class Lag:
             )
         if self.squared is not None and self.squared != self.symbol_of_squares:
             gap = (self.squares.subs(count, s.K) - self.squared).subs(self.meanings)
-            need(is_zero(gap), f"{self.squared} is not the sum of squares {self.squares} of K steps")
+            need(is_zero(gap), "{} is not the sum of squares {} of K steps", self.squared, self.squares)
 
     @property
     def symbol_of_squares(self) -> sp.Symbol | None:
@@ -213,7 +213,7 @@ class Vec:
     def sum(self, n: Expr, weights: Lag = PLAIN) -> Vec:
         """``sum_{j<n} c(n - j) U_j``."""
         phases = BLOCKS if self.phase is None else (self.phase,)
-        need(n in (k, *(BLOCKS[b].K for b in phases)), f"a sum over steps runs below k or K, not {n}")
+        need(n in (k, *(BLOCKS[b].K for b in phases)), "a sum over steps runs below k or K, not {}", n)
         pairs = []
         for atom, c in self.terms:
             need(not isinstance(atom.step, tuple) and k not in c.free_symbols, "a sum of sums has no name")
@@ -239,7 +239,7 @@ class Vec:
     def block(self) -> str:
         """The block of its coordinates."""
         found = {a.block for a, _ in self.terms} or {""}
-        need(len(found) == 1, f"{self} is of several blocks")
+        need(len(found) == 1, "{} is of several blocks", self)
         return found.pop()
 
     @property
@@ -266,7 +266,7 @@ class Vec:
     @property
     def count(self) -> Expr:
         """How many steps has the phase on whose step k it depends?"""
-        need(self.phase is not None, f"{self} does not depend on the step")
+        need(self.phase is not None, "{} does not depend on the step", self)
         return BLOCKS[self.phase or ""].K
 
     @property
@@ -364,7 +364,7 @@ class Algorithm:
     def grad(self, point: Vec, block: str | None = None) -> Vec:
         """(grad f_i(point_i))_i, or its part of a block; of the shared one where none is named."""
         part = self.shared if block is None else block
-        need(part in {self.shared, "v" if self.shared else ""}, f"{self.name} has no block {part}")
+        need(part in {self.shared, "v" if self.shared else ""}, "{} has no block {}", self.name, part)
         if point == (self.personal if part == "v" else self.local):
             return G.within(part)
         return Vec.of(((Atom("grad", point=point, block=part), sp.S.One),))
@@ -389,20 +389,20 @@ class Algorithm:
             if own is not None:
                 now = own.mean() if a.mean else own
             else:
-                need(a.mean and a.name in ("x", "xbar"), f"{shown(a)} is no mean of a state")
+                need(a.mean and a.name in ("x", "xbar"), "{} is no mean of a state", shown(a))
                 now = XBAR + self.moved.mean() if a.name == "xbar" else self.sent.mean()
             after += now * c
         return after
 
     def root_of_dual(self, v: Vec) -> Moment:
         """root(U) for the dual, its mean, or what is left of it without the mean."""
-        need(self.dual is not None, f"{self.name} has no second state")
-        need(v in (DUAL, DUAL.mean(), DUAL.dev()), f"{v} is no part of the dual")
+        need(self.dual is not None, "{} has no second state", self.name)
+        need(v in (DUAL, DUAL.mean(), DUAL.dev()), "{} is no part of the dual", v)
         return root(v)
 
     def full(self, point: Vec) -> Vec:
         """grad f, or its shared part, at a common point."""
-        need(point.part(self.shared).common, f"grad f is taken at a common point, not {point}")
+        need(point.part(self.shared).common, "grad f is taken at a common point, not {}", point)
         return self.grad(point).mean()
 
 

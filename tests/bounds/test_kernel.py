@@ -273,6 +273,7 @@ def tight(rng: random.Random, world: World):
     v, c, d = Fraction(rng.randint(1, 3)), Fraction(rng.randint(1, 3)), Fraction(rng.randint(1, 3))
     world.values = lambda name, *_: (v if name == "v" else c * v + d,)
     world._atoms.clear()
+    world._terms.clear()
     world._moments.clear()
     apart = {root(VK): c / 2, root(V): c / 2, one("d"): d}
     step = given_fact({root(UK): 1}, apart)

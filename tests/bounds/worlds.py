@@ -7,6 +7,7 @@ meaning (as ``kernel.py`` states it) and shares no code with the rules. Roots ar
 
 from __future__ import annotations
 
+import bisect
 import itertools
 import math
 import random
@@ -53,6 +54,7 @@ class World:
     objective: Callable[[int, Vector], Fraction] = lambda i, x: Fraction(0)
     weights: Callable[[int, int, int], Fraction] = lambda w, t, i: Fraction(1)
     _atoms: dict = field(default_factory=dict)
+    _terms: dict = field(default_factory=dict)
     _moments: dict = field(default_factory=dict)
     _numbers: dict = field(default_factory=dict)
 
@@ -89,10 +91,10 @@ class World:
     # -- vectors -----------------------------------------------------------------------------------
 
     def atom(self, a: Atom, w: int, t: int, step: int, i: int) -> Vector:
-        key = (a, w, t, step, i)
-        if key not in self._atoms:
-            self._atoms[key] = self._atom(a, w, t, step, i)
-        return self._atoms[key]
+        known, key = self._atoms.setdefault(a, {}), (w, t, step, i)
+        if key not in known:
+            known[key] = self._atom(a, w, t, step, i)
+        return known[key]
 
     def _atom(self, a: Atom, w: int, t: int, step: int, i: int) -> Vector:
         if a.pushed:
@@ -122,7 +124,13 @@ class World:
         return int(self.exact(BLOCKS[next(iter(phases))].K, None)) if phases else self.K
 
     def vector(self, v: Vec, w: int, t: int, step: int, i: int) -> Vector:
-        parts = [tuple(self.exact(c, step) * x for x in self.atom(a, w, t, step, i)) for a, c in v.terms]
+        if (v, step) not in self._terms:  # an atom's hash and its coefficient, once for all outcomes
+            known = [(a, self._atoms.setdefault(a, {}), self.exact(c, step)) for a, c in v.terms]
+            self._terms[v, step] = known
+        parts, key = [], (w, t, step, i)
+        for a, known, c in self._terms[v, step]:
+            at = known[key] if key in known else self.atom(a, *key)
+            parts.append(tuple(c * x for x in at))
         return tuple(map(sum, zip(*parts, strict=True))) if parts else (Fraction(0),)
 
     # -- moments -----------------------------------------------------------------------------------
@@ -194,23 +202,32 @@ class Line:
     level: Fraction
 
     def __call__(self, x: Fraction) -> Fraction:
-        return self.level + sum((c * (b - a) for a, b, c in self._pieces(x)), Fraction(0))
+        start, height, _, slope = self._piece(x)
+        return height + slope * (x - start)
 
     def integral(self, x: Fraction) -> Fraction:
-        total, height = Fraction(0), self.level
-        for a, b, c in self._pieces(x):
-            total += height * (b - a) + c * (b - a) ** 2 / 2
-            height += c * (b - a)
-        return total
+        start, height, area, slope = self._piece(x)
+        return area + height * (x - start) + slope * (x - start) ** 2 / 2
 
-    def _pieces(self, x: Fraction) -> list[tuple[Fraction, Fraction, Fraction]]:
-        """The way from 0 to x in pieces (from, to, slope)."""
-        inner = [c for c in self.kinks if min(0, x) < c < max(0, x)]
-        stops = [Fraction(0), *sorted(inner, reverse=x < 0), x]
-        return [
-            (a, b, self.slopes[sum(c < (a + b) / 2 for c in self.kinks)])
-            for a, b in itertools.pairwise(stops)
-        ]
+    def _piece(self, x: Fraction) -> tuple[Fraction, Fraction, Fraction, Fraction]:
+        """Where it has been made, what it and its integral are there, and the slope from there to x."""
+        below = bisect.bisect_left(self.kinks, x)
+        return *self._ends[max(below - 1, 0)], self.slopes[below]
+
+    @cached_property
+    def _ends(self) -> list[tuple[Fraction, Fraction, Fraction]]:
+        """(kink, value, integral from 0 to it), from the pieces of the way there."""
+        found = []
+        for kink in self.kinks:
+            inner = [c for c in self.kinks if min(0, kink) < c < max(0, kink)]
+            stops = [Fraction(0), *sorted(inner, reverse=kink < 0), kink]
+            height, area = self.level, Fraction(0)
+            for a, b in itertools.pairwise(stops):
+                slope = self.slopes[sum(c < (a + b) / 2 for c in self.kinks)]
+                area += height * (b - a) + slope * (b - a) ** 2 / 2
+                height += slope * (b - a)
+            found.append((kink, height, area))
+        return found
 
 
 # -- runs of the algorithms, every outcome of every sample enumerated --------------------------------

@@ -38,9 +38,12 @@ def added(*polys):
 def product(*polys):
     total = {(): Fraction(1)}
     for poly in polys:  # of two terms the powers of names are added
-        pairs = [(added(dict(s), dict(t)), x * y) for s, x in total.items() for t, y in poly.items()]
-        total = added(*({tuple(sorted(powers.items())): number} for powers, number in pairs))
-    return total
+        pairs, total = [(dict(s), t, x * y) for s, x in total.items() for t, y in poly.items()], {}
+        for powers, other, number in pairs:
+            powers |= {name: powers.get(name, 0) + power for name, power in other}
+            term = tuple(sorted(item for item in powers.items() if item[1]))
+            total[term] = total.get(term, 0) + number
+    return added(total)
 
 
 class Known(dict):
@@ -68,28 +71,27 @@ class Known(dict):
             return added(*polys), max(signs) if min(signs) >= 0 else -1
         if kind == "Mul":
             return product(*polys), min(signs)
-        (base, exponent), sign, grown = polys, signs[0], {(): Fraction(1)}
-        power = exponent.pop((), 0)
+        (base, exponent), sign, grown, power = polys, signs[0], {(): Fraction(1)}, polys[1].pop((), 0)
         for ((n, once),), a in exponent.items():  # base^(a n + b) is (base^(n - least))^a base^(a least + b)
             power += a * self.whole[n]
             named = isinstance(parts[0], str) and len(exponent) == once == 1
             need(named and a > 0 and a % 1 == 0 and power >= 0, f"{tree} is no power")
             grown = {((f"{parts[0]}^{n}", int(a)),): Fraction(1)}
         need(kind == "Pow" and power % 1 == 0, f"{tree} is not known")
-        if power < 0:
-            need(len(base) == sign == 1, f"{parts[0]} is no product of what is > 0")
-            base = {tuple((name, -k) for name, k in term): 1 / x for term, x in base.items()}
+        need(power >= 0 or len(base) == sign == 1, f"{parts[0]} is no product of what is > 0")
+        base = {tuple((n, -k) for n, k in s): 1 / x for s, x in base.items()} if power < 0 else base
         return product(grown, *[base] * abs(int(power))), sign if power % 2 else max(sign, 0)
 
     def prove(self, tree, by):
         """A formula is >= 0, since it is what ``by`` says without a minus sign; is it > 0?"""
-        poly, sign = self.read(less(tree, by))[0], self.read(by)[1]
+        (left, _), (right, sign) = self.read(tree), self.read(by)
         need(sign >= 0, f"{by} may be negative")
-        for name, (_, meaning) in reversed(self.items()):
-            powers = {term: dict(term).get(name, 0) for term in poly}
-            if meaning is not None and any(powers.values()):  # put in, times one power of the name for all
-                once, least = product(self.read(meaning)[0], {((name, -1),): 1}), min(0, *powers.values())
-                poly = added(*(product({i: x}, *[once] * (powers[i] - least)) for i, x in poly.items()))
+        poly = added(left, product(right, {(): -1}))
+        for name, (_, meaning) in reversed(self.items()):  # put in, times one power of the name for all
+            if any((powers := {i: dict(i).get(name, 0) for i in poly if meaning is not None}).values()):
+                once, rest, poly = product(self.read(meaning)[0], {((name, -1),): 1}), poly, {}
+                for k in range(max(powers.values()), min(0, *powers.values()) - 1, -1):  # Horner
+                    poly = added(product(poly, once), {i: x for i, x in rest.items() if powers[i] == k})
         need(not poly, f"{tree} is not {by}")
         return sign > 0
 
@@ -109,10 +111,9 @@ class Known(dict):
         elif kind == "is":
             self.add(name, self.prove(*fact), fact[0])
         elif kind == "share":
-            base, exponent, low, high = fact
+            base, n, low, high = fact
             need(base in self, f"{base} is no name of what is >= 0")
-            sure = self.prove(less(1, base), low), self.prove(exponent, high)
-            self.add(name, all(sure), less(1, ["Pow", base, exponent]))
+            self.add(name, self.prove(less(1, base), low) & self.prove(n, high), less(1, ["Pow", base, n]))
         elif kind == "e":
             base, n, before = fact
             self.prove(less(base, less(1, ["Pow", n, -1])), 0)
@@ -125,8 +126,7 @@ class Known(dict):
             free = all(self.at(n, ["Add", n, 1], given) == given for given in self.given)
             need(not step or (first and free), f"{name} rests on a condition on {n}")
             self.add(name + ">", False, less(n, self.whole[n] + len(first) - 1))
-            goal = less(self.at(n, ["Add", n, 1], tree), tree) if step else tree
-            sure.append(self.prove(goal, by) or step)
+            sure.append(self.prove(less(self.at(n, ["Add", n, 1], tree), tree) if step else tree, by) or step)
             del self[name + ">"]
             self.add(name, all(sure), tree)
 

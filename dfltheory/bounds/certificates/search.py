@@ -245,20 +245,21 @@ def _stripped(poly: Poly) -> tuple[Poly, tuple[tuple[str, int], ...]]:
 
 def _quotient(poly: Poly, fact: Poly, pivot: Any, negative: bool) -> Poly:
     """The factor of ``fact`` after which no (negative) term of ``poly`` has ``pivot`` in it."""
-    left, factor = poly, {}
+    left, factor = dict(poly), {}
     for _ in range(200):
-        hits = [(t, x) for t, x in sorted(left.items()) if (x < 0 or not negative) and _divides(pivot, t)]
+        hits = [t for t, x in left.items() if (x < 0 or not negative) and _divides(pivot, t)]
         if not hits:
-            return factor
-        term, x = hits[0]
-        ((quotient, _),) = check.product(
-            {term: Fraction(1)}, {tuple((n, -e) for n, e in pivot): Fraction(1)}
-        ).items()
-        part = {quotient: x / fact[pivot]}
-        factor = check.added(*[factor, part])
-        left = check.added(*[left, check.product({(): Fraction(-1)}, check.product(part, fact))])
+            return check.added(factor)
+        share = {min(hits): left[min(hits)] / fact[pivot]}
+        ((quotient, x),) = check.product(share, {tuple((n, -e) for n, e in pivot): Fraction(1)}).items()
+        factor[quotient] = factor.get(quotient, Fraction(0)) + x
+        for term, y in check.product({quotient: x}, fact).items():
+            left[term] = left.get(term, 0) - y
+            if not left[term]:
+                del left[term]
     return {}
 
 
 def _divides(pivot: Any, term: Any) -> bool:
-    return all(dict(term).get(n, 0) >= e for n, e in pivot)
+    powers = dict(term)
+    return all(powers.get(n, 0) >= e for n, e in pivot)
