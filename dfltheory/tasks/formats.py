@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import gzip
 import math
 import os
@@ -89,14 +90,19 @@ def read_idx(path: str | os.PathLike[str]) -> NDArray[np.uint8]:
 
 _MOST_OPCODES = 500_000
 """The official files have up to about half as many."""
-_NUMBER = re.compile("BININT[12]?|NEWTRUE|NEWFALSE")
-_TEXT = re.compile("(SHORT_)?BIN(BYTES|STRING)|BINUNICODE")
-_CONTAINER = re.compile(
-    "PROTO|STOP|EMPTY_DICT|EMPTY_LIST|MARK|NONE|(LONG_)?BIN(PUT|GET)|TUPLE[123]?|APPENDS?|SETITEMS?"
-    "|GLOBAL|REDUCE|BUILD"
+_OPCODE = re.compile(
+    "(?P<number>BININT[12]?|NEWTRUE|NEWFALSE)|(?P<text>(SHORT_)?BIN(BYTES|STRING)|BINUNICODE)"
+    "|(?P<container>PROTO|STOP|EMPTY_DICT|EMPTY_LIST|MARK|NONE|(LONG_)?BIN(PUT|GET)|TUPLE[123]?|APPENDS?"
+    "|SETITEMS?|GLOBAL|REDUCE|BUILD)"
 )
 _GLOBAL = re.compile("numpy[.]_?core[.]multiarray _reconstruct|numpy (dtype|ndarray)")
 _KEY = re.compile(b"data|filenames|batch_label|num_[a-z_]+|(fine_|coarse_)?label(s|_names)")
+
+
+@functools.cache  # asked at each of many thousand opcodes
+def _kind(opcode: str) -> str | None:
+    known = _OPCODE.fullmatch(opcode)
+    return known and known.lastgroup
 
 
 def read_constants(path: str | os.PathLike[str]) -> dict[bytes, list[Any]]:
@@ -115,15 +121,16 @@ def read_constants(path: str | os.PathLike[str]) -> dict[bytes, list[Any]]:
     why = ""
     try:
         for count, (opcode, value, _) in enumerate(opcodes):
-            if _NUMBER.fullmatch(opcode.name):
+            kind = _kind(opcode.name)
+            if kind == "number":
                 constants.append(opcode.name == "NEWTRUE" if value is None else value)
-            elif _TEXT.fullmatch(opcode.name):
+            elif kind == "text":
                 text = value.encode("latin-1", "replace") if isinstance(value, str) else value
                 if _KEY.fullmatch(text):
                     constants = found[text] = []
                 else:
                     constants.append(text)
-            elif not _CONTAINER.fullmatch(opcode.name):
+            elif kind is None:
                 why = f"it uses the opcode {opcode.name}"
             elif opcode.name == "GLOBAL" and not _GLOBAL.fullmatch(str(value)):
                 why = f"it calls {value[:60]!r}"

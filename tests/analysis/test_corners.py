@@ -104,7 +104,7 @@ def test_most_corners_are_judged_and_not_set_aside():
     assert aside == {("dfedsgpsm.theorem_1 corrected_minimal", "m=1"), *patient}
 
 
-@pytest.mark.parametrize("corner", ["m=1", "all"])
+@pytest.mark.parametrize("corner", [pytest.param("m=1", marks=pytest.mark.slow), "all"])
 def test_the_report_of_a_corner_is_written_without_complaint(corner, tmp_path):
     thm, change = bounds.get("dfedsam.theorem_4_5"), {"T": 12, **CORNERS[corner]}
     there = {n: v for n, v in change.items() if n not in ("T", "rho0")}
