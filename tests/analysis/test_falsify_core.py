@@ -125,7 +125,10 @@ def test_a_state_stands_still_once_it_moves_by_less_than_the_rounding_of_its_siz
     np.testing.assert_array_equal(moving.still, [True, False])
 
 
-@pytest.mark.parametrize(("key", "variant"), [*STATEMENTS, ("dfedsam.corollary_4_6", "corrected")])
+@pytest.mark.parametrize(
+    ("key", "variant"),
+    [*STATEMENTS, pytest.param("dfedsam.corollary_4_6", "corrected", marks=pytest.mark.slow)],
+)
 def test_the_ratio_of_a_candidate_is_the_one_that_is_certified_of_it_alone(key, variant):
     theorem, seen = dfl.bounds.get(key, variant), 0
     for family in families_of(theorem)[:4]:

@@ -46,7 +46,7 @@ def of(kind):
         told = DOCUMENTS[path.stem]
         if told.get("divergence" if kind == "families" else "instance") is not None:
             slow = not told["violated"] and told["key"].split(".")[0] in seen
-            slow |= kind == "instances" and told["core"]["rounds"] > 10000
+            slow |= kind == "instances" and told["core"]["rounds"] > 2000
             seen |= set() if told["violated"] else {told["key"].split(".")[0]}
             chosen.append(pytest.param(path, id=path.stem, marks=[pytest.mark.slow] * slow))
     return chosen

@@ -129,7 +129,7 @@ def test_parabolas_of_two_curvatures_stand_still_where_the_linear_system_says(et
     assert abs(moved[40] - spread) <= 3 * spread * fast**40 + 1e-12
 
 
-@settings(deadline=None, max_examples=10)
+@settings(deadline=None, max_examples=6)
 @given(eta=st.floats(0.02, 0.2), K=st.integers(1, 4), Q=st.integers(1, 3), cube=st.floats(0, 0.6))
 def test_clients_that_differ_by_almost_nothing_end_in_two_wells_from_a_common_start(eta, K, Q, cube):
     w = 1e-4

@@ -165,7 +165,7 @@ def test_the_network_is_seen_in_what_is_measured_and_on_the_control_it_is_not():
     assert found["star", "Q = 1"] > 2 * found["ring", "Q = 1"] > 4 * found["complete", "Q = 1"]
     assert found["ring", "Q = 3"] < found["ring", "Q = 1"] / 2
     alike = [c for c in experiments.quadratic_cases(quick=True) if c.column in ("torus", "complete")]
-    control = floors([c for c in alike if c.row == "Q = 1"])
+    control = floors([dataclasses.replace(c, rounds=300) for c in alike if c.row == "Q = 1"])
     assert control["torus", "Q = 1"] == pytest.approx(control["complete", "Q = 1"], rel=0.1)
 
 
