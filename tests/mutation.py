@@ -22,7 +22,9 @@ import math
 import multiprocessing
 import os
 import re
+import resource
 import shutil
+import signal
 import sys
 import tempfile
 import time
@@ -37,6 +39,7 @@ ROOT = Path(__file__).parent.parent
 KEPT = ROOT / "tests" / "mutants.json"
 SAID, MAP = ".said", ".map"
 MAPS = ROOT / "mutants"
+WAIT = 20
 PACKAGES = {  # name: modules, tests
     "graphs": (["graphs/*.py"], ["graphs"]),
     "bounds": (["bounds/*.py", "bounds/checks/*.py"], ["bounds"]),
@@ -139,14 +142,25 @@ def drawn(patterns: list[str], n: int) -> dict[str, tuple[Path, int, str]]:
 
 
 def run(copy: Path, files: list[Path], tests: list[str] | None, limit: float) -> str:
-    """What becomes of these tests of these files in the copy, in a process of their own; None maps all."""
-    process = PROCESSES.Process(target=_pytest, args=(str(copy), [str(f) for f in files], tests))
+    """What becomes of these tests of these files in the copy, in a process of their own; None maps all.
+
+    The ``limit`` is of seconds of processor, so that a busy machine passes none; ``WAIT`` times as many on
+    the clock are for tests that wait for ever.
+    """
+    process = PROCESSES.Process(target=_held, args=(limit, str(copy), [str(f) for f in files], tests))
     process.start()
-    process.join(limit)
+    process.join(WAIT * limit)
     if process.is_alive():
         process.kill()
         return "timeout"
+    if process.exitcode == -signal.SIGXCPU:
+        return "timeout"
     return "survived" if process.exitcode in (0, 5) else "killed"  # 5: all of these tests are slow ones
+
+
+def _held(limit: float, *given: Any) -> None:
+    resource.setrlimit(resource.RLIMIT_CPU, (math.ceil(limit), math.ceil(limit) + 5))
+    _pytest(*given)
 
 
 def _pytest(copy: str, files: list[str], tests: list[str] | None) -> None:

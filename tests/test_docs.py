@@ -1,5 +1,6 @@
 """The documentation: it builds strictly, its code runs, its commands work, and every public name is in it."""
 
+import ast
 import contextlib
 import doctest
 import importlib
@@ -35,13 +36,34 @@ def named(path):
     return str(path.relative_to(DOCS))
 
 
-@pytest.mark.parametrize("page", [p for p in PAGES if blocks(p, "python")], ids=named)
+RUN = [p for p in PAGES if blocks(p, "python")]
+LONG = "guides/bound.md"
+"""400 rounds of 16 seeds, and four fits of rates."""
+
+
+@pytest.mark.parametrize(
+    "page", [pytest.param(p, marks=[pytest.mark.slow] * (named(p) == LONG), id=named(p)) for p in RUN]
+)
 def test_the_code_of_a_page_runs(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     names = {}
     with contextlib.redirect_stdout(io.StringIO()):
         for code in blocks(page, "python"):
             exec(compile(code, named(page), "exec"), names)
+
+
+def test_what_the_longest_page_takes_from_the_package_is_there():
+    """Its imports, and what it calls by the package's name."""
+    import dfltheory as dfl
+
+    code = ast.parse("\n".join(blocks(DOCS / LONG, "python")))
+    imports = [node for node in ast.walk(code) if isinstance(node, ast.Import | ast.ImportFrom)]
+    exec(compile(ast.Module(imports, []), LONG, "exec"), {})
+    called = {ast.unparse(node) for node in ast.walk(code) if isinstance(node, ast.Attribute)}
+    names = [text for text in called if re.fullmatch(r"dfl(\.\w+)+", text)]
+    assert len(names) > 5
+    for name in names:
+        eval(name, {"dfl": dfl})
 
 
 @pytest.mark.parametrize("page", [p for p in PAGES if "](#" in p.read_text()], ids=named)

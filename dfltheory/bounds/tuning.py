@@ -106,8 +106,12 @@ def admissible_steps(theorem: Statement, name: str | None = None, **values: Any)
     ------
     ConditionError
         No step size within 22 orders of magnitude of what the given quantities suggest is admissible.
+    InputError
+        A quantity is given by several numbers.
     """
     name = step_name(theorem, name)
+    if lists := [n for n, v in values.items() if np.ndim(v)]:
+        raise InputError(f"one step size is sought at one number for each quantity, not several {lists[0]}")
     grid = _unit(name, values) * _GRID
 
     def holds(steps: Any) -> np.ndarray:
@@ -144,7 +148,13 @@ def _edge(holds: Callable[[Any], Any], good: float, bad: float) -> float:
 
 
 def best_step(theorem: Statement, name: str | None = None, **values: Any) -> tuple[float, float]:
-    """The admissible step size at which the bound is least, and that bound."""
+    """The admissible step size at which the bound is least, and that bound.
+
+    Raises
+    ------
+    ConditionError
+        No step size that is tried is admissible, or the bound is a number at none of them.
+    """
     name = step_name(theorem, name)
     interval = admissible_steps(theorem, name, **values)
     unit = _unit(name, values)
@@ -155,7 +165,10 @@ def best_step(theorem: Statement, name: str | None = None, **values: Any) -> tup
         return theorem.evaluate(where="ignore", **_with_step(theorem, name, inside, values))
 
     grid = np.linspace(low, high, 2001)
-    at = int(np.nanargmin(bound(grid)))
+    values_there = np.broadcast_to(bound(grid), grid.shape)
+    if low > high or np.isnan(values_there).all():
+        raise ConditionError(f"{theorem} is a number at no admissible {name} within 22 orders of magnitude")
+    at = int(np.nanargmin(values_there))
     bracket = (grid[max(at - 1, 0)], grid[min(at + 1, len(grid) - 1)])
     from scipy.optimize import minimize_scalar  # slow to import, and few ask for the best step
 
@@ -177,7 +190,8 @@ def dominance(theorem: Statement, vary: str, over: Any, **values: Any) -> list[R
     terms = theorem.evaluate_terms(where="ignore", **{**values, vary: grid})
     names = list(terms)
     table = np.array([np.broadcast_to(terms[n], grid.shape) for n in names])
-    shares = table / table.sum(axis=0)
+    with np.errstate(over="ignore", invalid="ignore"):  # an infinite term has no share: nan
+        shares = table / table.sum(axis=0)
     ruler = table.argmax(axis=0)
     starts = np.flatnonzero(np.r_[True, ruler[1:] != ruler[:-1]])
     ends = np.r_[starts[1:] - 1, len(grid) - 1]

@@ -180,31 +180,36 @@ class World:
     def _apart(self) -> Array:
         return self.tables - self.tables.sum(axis=0) / self.m
 
-    @property
+    @cached_property
     def _step(self) -> Any:
         return STEP + 0 * self.curve
+
+    @cached_property
+    def _axes(self) -> tuple[Array, Array]:
+        """The indices of clients and of coordinates, which broadcast to those of a point."""
+        return np.arange(self.m)[:, None], np.arange(self.tables.shape[1])
 
     # -- functions ----------------------------------------------------------------------------------
 
     def _cell(self, x: Array) -> tuple[Array, Array]:
         """The knot at or below each coordinate, and how far it is to the next, in [0, 1]."""
         scaled = (x - LOW) / self._step
-        cell = np.clip(np.floor(scaled), 0, KNOTS - 2).astype(int)
-        return cell, np.clip(scaled - cell, 0 * self.curve, 1 + 0 * self.curve)
+        cell = np.minimum(np.maximum(np.floor(scaled), 0), KNOTS - 2).astype(int)
+        return cell, np.minimum(np.maximum(scaled - cell, 0 * self.curve), self.one)
 
     def gradients(self, x: Array) -> Array:
         """grad f_i at ``x[..., i, :]`` for every client i."""
-        cell, share = self._cell(x)
-        i, c = np.arange(self.m)[:, None], np.arange(x.shape[-1])
-        low, high = self.tables[i, c, cell], self.tables[i, c, cell + 1]
+        return self._sloped(x, *self._cell(x))
+
+    def _sloped(self, x: Array, cell: Array, share: Array) -> Array:
+        low, high = self.tables[*self._axes, cell], self.tables[*self._axes, cell + 1]
         return self.curve * x + low + share * (high - low)
 
     def sampled(self, x: Array, coin: Array) -> Array:
         """grad F_i at ``x[..., i, :]`` on minibatch ``coin[..., i]``."""
-        cell, share = self._cell(x)
-        i, c = np.arange(self.m)[:, None], np.arange(x.shape[-1])
-        low, high = (self.noise[coin[..., None], i, c, k] for k in (cell, cell + 1))
-        return self.gradients(x) + low + share * (high - low)
+        (cell, share), at = self._cell(x), (coin[..., None], *self._axes)
+        low, high = self.noise[*at, cell], self.noise[*at, cell + 1]
+        return self._sloped(x, cell, share) + low + share * (high - low)
 
     def single(self, i: int, y: Any, atom: int) -> Array:
         """grad F_i at one point, (d,), on one minibatch, the coordinates one by one."""

@@ -8,6 +8,7 @@ import os
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -23,6 +24,7 @@ from dfltheory.graphs.definition_1 import DRAWS
 from dfltheory.runs import storage
 from dfltheory.runs.facts import drawn, fingerprint, period_of
 from dfltheory.runs.records import plain, recorded
+from dfltheory.tasks.fingerprint import fingerprint as print_of
 from dfltheory.tasks.task import Task
 
 log = logging.getLogger("dfltheory")
@@ -120,9 +122,11 @@ class Checkpoint:
         theirs, ours = stored.get("arguments", {}), identity["arguments"]
         if differ := [name for name in sorted({*theirs, *ours}) if theirs.get(name) != ours.get(name)]:
             self._refuse(f"another run: its task was made with another {', '.join(differ)}")
-        for name, value in identity.items():
-            if stored.get(name) != value:
-                self._refuse(f"another run: its {name} is {stored.get(name)!r}, not {value!r}")
+        for name in [*identity, *(stored.keys() - identity.keys() - {"depends_on"})]:
+            if stored.get(name) != identity.get(name):
+                self._refuse(
+                    f"another run: its {name} is {_brief(stored.get(name))}, not {_brief(identity.get(name))}"
+                )
 
     def _refuse_to_grow(self, algorithm: Algorithm, stored: dict[str, Any], t: int) -> None:
         finished = t == stored["rounds"] and type(algorithm).finish is not Algorithm.finish
@@ -132,6 +136,11 @@ class Checkpoint:
 
     def _refuse(self, why: str) -> NoReturn:
         raise InputError(f"{self.path} is the checkpoint of {why}; give another path, or delete it")
+
+
+def _brief(value: Any) -> str:
+    told = repr(value)
+    return told if len(told) <= 300 else f"{told[:300]}..."
 
 
 def _under(group: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
@@ -187,11 +196,15 @@ _STATIONARY = (ClientSampling, LinkFailures, LossDriven, Matcha, RandomMatching,
 
 def _network(sequence: Any, rounds: int, s: int, root: int, times: int) -> list[Any]:
     """All matrices of a period; where there is none, those of all rounds, as one seed draws them."""
-    letters = vars(sequence) if isinstance(sequence, _STATIONARY) else {}
+    known = isinstance(sequence, _STATIONARY)
+    by_losses = getattr(sequence, "needs_losses", False)  # of which equal losses show little
+    letters = getattr(sequence, "__dict__", {}) if known or by_losses else {}
     period = period_of(sequence)
-    span = period or min(rounds, DRAWS if letters else rounds)
+    span = period or min(rounds, DRAWS if known else rounds)
     matrices = drawn(sequence, range(span), root, s, times if period is None else 1)
-    return [type(sequence).__name__, {k: v for k, v in letters.items() if plain(v)}, fingerprint(matrices)]
+    given = {k for k in letters if not isinstance(getattr(type(sequence), k, None), cached_property)}
+    told = {k: v if plain(v := letters[k]) else print_of(v) for k in sorted(given)}
+    return [type(sequence).__name__, told, fingerprint(matrices)]
 
 
 __all__ = ["Checkpoint", "identity"]

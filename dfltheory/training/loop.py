@@ -22,6 +22,7 @@ from dfltheory.runs.checkpoint import Checkpoint, identity, kept_values
 from dfltheory.runs.facts import RunFacts
 from dfltheory.runs.history import History
 from dfltheory.runs.setup import check_kinds, connect, functions, seed_indices, starting_models
+from dfltheory.tasks.fingerprint import fingerprint
 from dfltheory.tasks.task import Task
 from dfltheory.training.local import check_shapes, check_state, in_pieces
 from dfltheory.training.metrics import Metric, Recorder, spread, square
@@ -102,7 +103,8 @@ def train(
         recorder.measure(0, state)
         checkpoint = Checkpoint.of(checkpoint)
         if checkpoint is not None:
-            options = {"evaluate_every": evaluate_every, "metrics": list(recorder.metrics)}
+            measures = {measure: fingerprint(f) for measure, f in recorder.metrics.items()}
+            options = {"evaluate_every": evaluate_every, "metrics": measures, "deterministic": deterministic}
             identify = lambda n: run.identity(n) | options  # noqa: E731
             start, path = state.x, checkpoint.path
             with team.all_or_none(f"begin with {path}", start):

@@ -178,8 +178,9 @@ def test_one_step_of_sgd_is_within_pepits_bound(share):
         left = np.mean([((x - case.best) ** 2).sum() for x in picked])
         values = case.given | {"T": 1, "eta": eta, "L": case.L, "sigma_l": 0.0}
         largest = max(largest, left / float(theorem.evaluate(**{n: values[n] for n in theorem.needs})))
-        found = case.told("pepit.sgd", FEDAVG(eta=eta, K=1, participation=share), 1)
-        assert found.kind in ("holds", "undecided"), found.reason
+        if seed < 40:  # a run of the package takes most of the time
+            found = case.told("pepit.sgd", FEDAVG(eta=eta, K=1, participation=share), 1)
+            assert found.kind in ("holds", "undecided"), found.reason
     assert (0.5 if share == 1 else 0.8) < largest <= 1
 
 

@@ -97,15 +97,17 @@ HOSTILE = (
 )
 
 
+@pytest.mark.parametrize("most", [2, pytest.param(None, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("hostile", HOSTILE, ids=lambda h: repr(h)[:20])
-def test_every_field_is_attacked_and_nothing_runs(hostile, monkeypatch):
+def test_every_field_is_attacked_and_nothing_runs(hostile, most, monkeypatch):
+    """And the first two items of every list, or in the slow suite all of them."""
     monkeypatch.setattr("builtins.eval", lambda *a: pytest.fail("eval was called"))
     monkeypatch.setattr("sympy.core.sympify.parse_expr", lambda *a: pytest.fail("parsed"), raising=False)
     document = theorem_to_document(bounds.get("dfedsam.theorem_4_5", "printed"))
-    changed = (put(document, path, copy.deepcopy(hostile)) for path in places(document, most=None))
+    changed = (put(document, path, copy.deepcopy(hostile)) for path in places(document, most=most))
     told = [refused(theorem_from_document, bad) for bad in (copy.deepcopy(hostile), *changed)]
     assert told[0]
-    assert sum(line is not None for line in told) > 100
+    assert sum(line is not None for line in told) > (70 if most else 100)
 
 
 def test_fields_that_are_missing_or_unknown_are_refused():

@@ -10,6 +10,7 @@ from types import SimpleNamespace
 import pytest
 import sympy as sp
 
+from dfltheory import bounds
 from dfltheory.bounds import kernel as r
 from dfltheory.bounds import proved, registry
 from dfltheory.bounds import symbols as s
@@ -198,12 +199,26 @@ assert all(proved.checked(claim).proved for claim in (
 """
 
 
+@pytest.mark.slow
 def test_a_strangers_quantities_have_the_letters_of_our_proofs(tmp_path):
     """The audit of another's theorem runs, and our proofs, which do not speak of it, hold as before."""
     (tmp_path / "theirs.py").write_text(STRANGER)
     audit = [sys.executable, "-m", "dfltheory", "audit", f"{tmp_path / 'theirs.py'}:MINE", "--no-notes"]
     done = subprocess.run(audit, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_proof_holds_beside_quantities_that_have_its_letters(monkeypatch):
+    """In the glossary of a stranger, whose theorem speaks of them: its units and limits are audited."""
+    theirs = {name: Quantity(name, name, ONE, "theirs", high=1.0) for name in ("gamma", "p", "a", "c", "z")}
+    for name, quantity in theirs.items():
+        monkeypatch.setitem(GLOSSARY, name, quantity)
+    assert proved.check(*stated(ADMM)).proved
+    old = registry.get(*ADMM.split(":"))
+    more = old.bound * sum(quantity.symbol for quantity in theirs.values())
+    mine = replace(old, key="mine.theorem", variant="mine", parts={**old.parts, "more": more})
+    found = bounds.audit(mine, checks=("units", "limits"))
+    assert [f for f in found if f.severity == "error"] == []
 
 
 def test_a_theorem_that_speaks_of_a_letter_is_not_proved_with_a_sum_or_a_range_of_this_name(monkeypatch):

@@ -233,7 +233,7 @@ def own(task, models, mean):
         ({"task": Rows(d=6, seed=1)}, "its task was made with another seed;"),
         ({"task": Rows(d=6, n=8, batch=3)}, "its task was made with another batch, n;"),
         ({"task": Known(d=6)}, "its task was made with another class;"),
-        ({"metrics": [own]}, r"its metrics is \[\], not \['own'\]"),
+        ({"metrics": [own]}, r"its metrics is \{\}, not \{'own'"),
         ({"topology": [ring_matrix(5), np.eye(5)]}, "its network is"),
         ({"topology": sp.csr_array(ring_matrix(5)[[0, 2, 1, 3, 4]][:, [0, 2, 1, 3, 4]])}, "its network is"),
     ],

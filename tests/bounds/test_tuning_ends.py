@@ -1,0 +1,37 @@
+"""Step sizes at the ends of the numbers: one line of the package's own, never scipy's or numpy's error."""
+
+import numpy as np
+import pytest
+
+from dfltheory import bounds
+from dfltheory.errors import ConditionError, InputError
+
+VALUES = {"L": 2, "K": 5, "T": 1000, "Q": 1, "m": 16, "rho": 0.01, "lam": 0.8}
+VALUES |= {"sigma_l": 1, "sigma_g": 1, "f0_gap": 1}
+THEOREM = bounds.get("dfedsam.theorem_4_5", "corrected")
+
+
+@pytest.mark.parametrize("change", [{"L": np.inf}, {"L": 5e-324}, {"f0_gap": np.nan}])
+def test_where_no_step_is_admissible_one_line_says_so(change):
+    with pytest.raises((ConditionError, InputError)) as told:
+        THEOREM.best_step(**VALUES | change)
+    assert "\n" not in str(told.value)
+
+
+def test_a_bound_that_is_a_number_nowhere_has_no_best_step(monkeypatch):
+    monkeypatch.setattr(type(THEOREM), "evaluate", lambda *_, **given: np.nan * given["eta"])
+    with pytest.raises(ConditionError, match="is a number at no admissible eta"):
+        THEOREM.best_step(**VALUES)
+
+
+def test_several_values_of_a_quantity_are_refused():
+    with pytest.raises(InputError, match="not several lam"):
+        THEOREM.best_step(**VALUES | {"lam": [0.1, 0.8]})
+    with pytest.raises(InputError, match="not several K"):
+        bounds.admissible_steps(THEOREM, **VALUES | {"K": np.array([1, 5])})
+
+
+def test_infinite_terms_are_compared_without_a_warning():
+    """Warnings are errors in this suite."""
+    found = bounds.dominance(THEOREM, "T", [1, 10], **VALUES | {"eta": 0.001, "K": 1e300})
+    assert found

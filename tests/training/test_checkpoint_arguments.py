@@ -1,0 +1,121 @@
+"""A checkpoint is of one run: every argument of tasks, algorithms, networks and ``train`` makes another."""
+
+import dataclasses
+import inspect
+
+import numpy as np
+import pytest
+
+from dfltheory import algorithms, graphs, tasks
+from dfltheory.errors import InputError
+from dfltheory.runs.checkpoint import identity
+from dfltheory.tasks import registry
+from dfltheory.tasks.fingerprint import fingerprint
+from dfltheory.training import train
+
+W = graphs.metropolis(graphs.ring(4))
+SMALL = {"m": 4, "d": 3, "d_u": 2, "d_v": 2}
+WORDS = {"spectrum": "random", "hessians": "same", "noise": "finite"}
+
+
+def first(task, models, mean):
+    return mean[:, 0]
+
+
+def last(task, models, mean):
+    return mean[:, -1]
+
+
+def called(name, measure):
+    """The same name for another measure."""
+
+    def metric(task, models, mean):
+        return measure(task, models, mean)
+
+    metric.__name__ = name
+    return metric
+
+
+class Own:
+    """A user's network, which looks at losses: at equal ones all of its letters look the same."""
+
+    m, random, needs_losses = 4, True, True
+
+    def __init__(self, steep):
+        self.steep = steep
+
+    def matrix(self, t, rng, losses):
+        return W if np.ptp(losses) < self.steep else np.eye(4)
+
+
+def go(path, network=W, **options):
+    task = tasks.quadratic(m=4, d=3, sigma=0.1)
+    common = {"rounds": 2, "progress": False, "checkpoint": path}
+    return train(algorithms.DFedSGPSM(eta=0.01, K=1, alpha=0.5), task, network, **common | options)
+
+
+@pytest.mark.parametrize(
+    ("one", "two", "words"),
+    [
+        ({"metrics": [called("f", first)]}, {"metrics": [called("f", last)]}, "its metrics is"),
+        ({"deterministic": False}, {"deterministic": True}, "its deterministic is False, not True"),
+        ({"network": Own(1.0)}, {"network": Own(1e-9)}, "its network is"),
+    ],
+    ids=["metrics", "deterministic", "network"],
+)
+def test_what_was_taken_for_the_same(tmp_path, one, two, words):
+    go(tmp_path / "c", **one)
+    go(tmp_path / "c", **one)
+    with pytest.raises(InputError, match=words):
+        go(tmp_path / "c", **two)
+
+
+@pytest.mark.parametrize("name", ["quadratic", "sinusoidal", "clipped", "coupled"])
+def test_every_number_a_task_is_made_with_counts(name):
+    known = inspect.signature(registry.factory(name)).parameters
+    base = {option: value for option, value in SMALL.items() if option in known}
+    plain, tried = registry.get(name, **base).arguments, 0
+    for option, parameter in known.items():
+        value = base.get(option, parameter.default)
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            continue
+        other = value + 1 if isinstance(value, int) else 0.8 * value + 0.05
+        assert registry.get(name, **base | {option: other}).arguments != plain, option
+        tried += 1
+    assert tried >= 4
+
+
+def test_every_letter_of_an_algorithm_counts():
+    """Among those whose class takes another number there."""
+    task, tried = tasks.quadratic(m=4, d=3), 0
+    x0 = task.start(None).expand(1, 4, 3)
+
+    def of(algorithm):
+        return identity(algorithm, task, {}, x0, rounds=2, seeds=[0], seed=0)["algorithm"]
+
+    for name in algorithms.names():
+        kind = algorithms.get(name)
+        needed = [f for f in dataclasses.fields(kind) if f.default is dataclasses.MISSING]
+        plain = kind(**{f.name: 2 if "int" in str(f.type) else 0.1 for f in needed})
+        for f in dataclasses.fields(kind):
+            value = getattr(plain, f.name)
+            for other in (0.15, 3, 0.9, "half"):
+                try:
+                    changed = dataclasses.replace(plain, **{f.name: other})
+                except (InputError, TypeError, ValueError):
+                    continue
+                if other != value:
+                    assert of(changed) != of(plain), (name, f.name)
+                    tried += 1
+                    break
+    assert tried > 100
+
+
+def test_a_task_that_is_measured_on_other_examples_is_another():
+    task = tasks.digits(m=4, examples=100)
+    told = [tasks.measured_on(task, n, seed).arguments for n, seed in ((20, 0), (20, 1), (21, 0))]
+    assert len({str(arguments) for arguments in (*told, task.arguments)}) == 4
+
+
+def test_metrics_are_told_apart_by_what_they_measure():
+    assert fingerprint(called("f", first)) != fingerprint(called("f", last))
