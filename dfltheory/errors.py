@@ -27,11 +27,12 @@ class UnknownNameError(DFLTheoryError):
     def __init__(self, what: str, name: object, known: list[str] | tuple[str, ...] | set[str]):
         import difflib
 
-        near = difflib.get_close_matches(str(name), sorted(known), n=3, cutoff=0.5)
+        said = repr(name) if len(repr(name)) <= 100 else f"{repr(name)[:100]}..."
+        near = difflib.get_close_matches(str(name)[:100], sorted(known), n=3, cutoff=0.5)
         listed = sorted(known)
         some = ", ".join(listed if len(listed) <= 40 else [*listed[:5], f"... ({len(listed)} in all)"])
         hint = f"did you mean {' or '.join(near)}?" if near else f"known: {some}"
-        super().__init__(f"no {what} is called {name!r}; {hint}")
+        super().__init__(f"no {what} is called {said}; {hint}")
 
 
 class GraphError(DFLTheoryError):

@@ -39,6 +39,20 @@ MANIFEST, TABLE, HISTORY, CELLS = "sweep.json", "results.parquet", "history.parq
 _TEXT = ("kind", "key", "variant", "reason", "method", "theorem_status")
 _NUMBERS = ("bound", "ratio", "trivial", "confidence")
 _COUNTS = ("seeds", "rounds")
+_SHAPES: dict[str, type] = {"verdicts": list, "status": str} | dict.fromkeys(
+    (
+        "settings",
+        "configuration",
+        "algorithm",
+        "constant",
+        "standing",
+        "network",
+        "final",
+        "final_std",
+        "version",
+    ),
+    dict,
+)
 _ABSENT: dict[str, Any] = {"method": "student", "theorem_status": "not examined", "seeds_needed": None}
 _ABSENT |= {"given": {}, "slack": {}, "at": {}}  # in files of earlier releases
 
@@ -60,8 +74,8 @@ def verdict_from_dict(document: Mapping[str, Any], run: History | None = None) -
     def table(name: str) -> dict[str, float]:
         return {str(key): _number(value) for key, value in told[name].items()}
 
-    told = _ABSENT | dict(document)
     try:
+        told = _ABSENT | dict(document)
         values: dict[str, Any] = {name: str(told[name]) for name in _TEXT}
         values |= {name: _number(told[name]) for name in _NUMBERS}
         values |= {name: int(told[name]) for name in _COUNTS}
@@ -72,8 +86,9 @@ def verdict_from_dict(document: Mapping[str, Any], run: History | None = None) -
         values["measured"] = Interval(_number(told["measured"]), *map(_number, told["measured_ci"]))
         needed = told["seeds_needed"]
         values["seeds_needed"] = None if needed is None else int(needed)
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
-        raise DataError(f"not a verdict: {type(error).__name__}: {error}") from error
+    except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
+        said = " ".join(str(error).split())
+        raise DataError(f"not a verdict: {type(error).__name__}: {said:.200}") from error
     if run is not None:
         values |= {"_run": run, "_theorem": bounds.get(values["key"], values["variant"])}
     return Verdict(**values)
@@ -119,6 +134,11 @@ class CellResult:
         return self.record.get("status", "missing")
 
     @property
+    def file(self) -> Path:
+        """Where ``record`` was read."""
+        return self.folder / CELLS / f"{self.key}.json"
+
+    @property
     def configuration(self) -> Mapping[str, Any]:
         """The full configuration, whose hash is ``key``."""
         return self.record["configuration"]
@@ -141,7 +161,8 @@ class CellResult:
     @property
     def verdicts(self) -> tuple[Verdict, ...]:
         """What the run says of each variant."""
-        return tuple(verdict_from_dict(d, self.history) for d in self.record.get("verdicts", ()))
+        with reading(self.file, "the record of a cell"):
+            return tuple(verdict_from_dict(d, self.history) for d in self.record.get("verdicts", ()))
 
 
 @dataclass(frozen=True)
@@ -199,7 +220,14 @@ def read_record(folder: Path, key: str) -> dict[str, Any] | None:
         record = json.loads(path.read_text(encoding="utf-8"))
     except (FileNotFoundError, ValueError, RecursionError):
         return None
-    if not isinstance(record, dict):
+    if not isinstance(record, dict) or not all(
+        isinstance(record.get(name, kind()), kind) for name, kind in _SHAPES.items()
+    ):
+        return None
+    told = [
+        (v.get("kind"), v.get("key")) if isinstance(v, dict) else (None,) for v in record.get("verdicts", ())
+    ]
+    if not all(isinstance(word, str) for words in told for word in words):
         return None
     if record.get("status") == "done" and not path.with_suffix(".safetensors").is_file():
         return None
@@ -213,7 +241,11 @@ def frame_of(cells: Sequence[CellResult]) -> pd.DataFrame:
     """A row for each cell and variant: the configuration by dotted field, then what was found."""
     import pandas as pd
 
-    table = pd.DataFrame([row for cell in cells for row in _rows(cell)])
+    found: list[dict[str, Any]] = []
+    for cell in cells:
+        with reading(cell.file, "the record of a cell"):
+            found.extend(_rows(cell))
+    table = pd.DataFrame(found)
     return table.apply(lambda column: _one_type(column) if column.dtype == object else column)
 
 
@@ -246,7 +278,9 @@ def _leaves(document: Mapping[str, Any], above: str = "") -> Iterator[tuple[str,
 
 
 def _finite(value: Any) -> Any:
-    """JSON's words for infinity and nan, back as numbers."""
+    """JSON's words for infinity and nan, back as numbers; a whole number beyond all floats is refused."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        float(value)
     return float(value) if value in ("Infinity", "-Infinity", "NaN") else value
 
 

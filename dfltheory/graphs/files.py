@@ -24,6 +24,8 @@ NUMBERS = 2**28
 """Numbers in one matrix: 2 GiB of float64, a dense matrix of 16,384 clients."""
 CLIENTS = 10**7
 """Clients of a sparse matrix."""
+IDLE = 2**16
+"""Clients of a sparse matrix that has fewer entries than clients."""
 LINKS = 2**22
 """Lines of an edge list."""
 TEXT, LINE, NAME = 2**29, 2**20, 100
@@ -88,6 +90,11 @@ def _hold(path: Path, what: str, count: int, most: int) -> None:
         raise InputError(f"{path}: asks for {count:.4g} {what}: 0 to {most} are read")
 
 
+def _hold_idle(path: Path, clients: int, entries: int) -> None:
+    """Refuse millions of clients that share a few entries: small files that ask for much work."""
+    _hold(path, f"clients with {entries} entries", clients, max(IDLE, entries))
+
+
 def _short(told: object) -> str:
     """What a file says, as one short line without control characters."""
     line = " ".join("".join(c if c.isprintable() else " " for c in str(told)).split())
@@ -102,6 +109,8 @@ def _load_mtx(path: Path) -> Any:
         _hold(path, "clients", size, CLIENTS)
     _hold(path, "numbers", rows * columns if form == "array" else entries, NUMBERS)
     _hold(path, f"entries in {path.stat().st_size} bytes", entries, path.stat().st_size // 2)
+    if form != "array":
+        _hold_idle(path, max(rows, columns), entries)
     return mmread(path)
 
 
@@ -172,6 +181,7 @@ def _sparse(array: Any, path: Path) -> Any:
     for name, place in zip(_SPARSE[kind], places):
         if place.dtype.kind not in "iu" or place.ndim != 1:
             raise InputError(f"{path}: {name} is not a list of whole numbers")
+    _hold_idle(path, max(shape), len(data))
     if kind == "coo":
         return sp.coo_array((data, tuple(places)), shape=shape)  # which looks at the places itself
     A = {"csr": sp.csr_array, "csc": sp.csc_array}[kind]((data, *places), shape=shape)

@@ -133,7 +133,8 @@ def entries(W: Matrix) -> np.ndarray:
 
 def line_sums(W: Matrix, axis: int) -> np.ndarray:
     """Sums of the columns (axis 0) or rows (axis 1), shape (m,)."""
-    return np.asarray(W.sum(axis=axis)).ravel()
+    with np.errstate(over="ignore", invalid="ignore"):  # an infinite sum is told as such
+        return np.asarray(W.sum(axis=axis)).ravel()
 
 
 def line_counts(W: Matrix, axis: int) -> np.ndarray:

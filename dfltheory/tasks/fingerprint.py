@@ -77,7 +77,7 @@ def _feed(digest: Any, value: Any, inside: tuple[int, ...]) -> None:
     elif isinstance(value, np.ndarray) and not value.dtype.hasobject:
         tell("array", value.dtype, value.shape)
         digest.update(np.ascontiguousarray(value).reshape(-1).view(np.uint8).data)
-    elif sp.issparse(value):  # which notes beside its numbers what it has found out about them
+    elif hasattr(value, "tocoo"):  # scipy's, which notes beside its numbers what it has found out about them
         entries = sp.coo_array(value)
         tell("sparse", value.format, value.shape)
         each([*entries.coords, entries.data])

@@ -1,0 +1,35 @@
+"""Small files of matrices that ask for much, and weights at the ends of the numbers: one line each."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from dfltheory import cli, graphs
+from dfltheory.errors import InputError
+from dfltheory.graphs.files import IDLE
+
+
+def test_millions_of_clients_without_entries(tmp_path):
+    path = tmp_path / "W.npz"
+    sp.save_npz(path, sp.csr_array((10**6, 10**6)))
+    assert path.stat().st_size < 2**14
+    with pytest.raises(InputError, match="asks for 1e\\+06 clients with 0 entries: 0 to 65536 are read"):
+        graphs.read_matrix_file(path)
+    path = tmp_path / "W.mtx"
+    path.write_text("%%MatrixMarket matrix coordinate real general\n10000000 10000000 1\n1 1 1\n")
+    with pytest.raises(InputError, match="clients with 1 entries"):
+        graphs.read_matrix_file(path)
+
+
+def test_clients_with_an_entry_each_are_read(tmp_path):
+    sp.save_npz(tmp_path / "W.npz", sp.eye_array(IDLE + 1, format="csr"))
+    assert graphs.read_matrix_file(tmp_path / "W.npz").shape == (IDLE + 1, IDLE + 1)
+
+
+def test_sums_beyond_the_numbers_are_one_line_without_a_warning(tmp_path, capsys):
+    """Warnings are errors in this suite."""
+    W = sp.csr_array(np.full((4, 4), 1.7e308))
+    sp.save_npz(tmp_path / "W.npz", W)
+    assert cli.run(["train", "--topology", str(tmp_path / "W.npz"), "--rounds", "1", "--m", "4"]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "sums to inf" in line
