@@ -25,6 +25,7 @@ from dfltheory.runs import storage
 from dfltheory.runs.facts import drawn, fingerprint, period_of
 from dfltheory.runs.records import plain, recorded
 from dfltheory.tasks.fingerprint import fingerprint as print_of
+from dfltheory.tasks.fingerprint import own_code
 from dfltheory.tasks.task import Task
 
 log = logging.getLogger("dfltheory")
@@ -177,6 +178,8 @@ def identity(
     further = {
         n: _network(one, rounds, seeds[0], seed, algorithm.gossip_steps) for n, one in sequences.items()
     }
+    kinds = {"algorithm": algorithm, "task": task}
+    own = {name: code for name, one in kinds.items() if (code := own_code(type(one))) is not None}
     return {
         "algorithm": recorded(algorithm),
         "task": [task.name, task.m, task.d, str(task.dtype)],
@@ -187,6 +190,7 @@ def identity(
         "start": zlib.crc32(x0.detach().cpu().contiguous().view(torch.uint8).numpy().data),
         "network": further.pop(MIX, None),
         **({"further networks": further} if further else {}),
+        **({"own code": own} if own else {}),
     }
 
 

@@ -45,6 +45,29 @@ def fingerprint(value: Any) -> str:
     return digest.hexdigest()[:16]
 
 
+def own_code(kind: type) -> str | None:
+    """The fingerprint of the rules and plain values of a user's class; None where all of it is known code."""
+    own = [c for c in kind.__mro__ if c.__module__.partition(".")[0] not in _KNOWN]
+    return fingerprint([list(_rules(c)) for c in own]) if own else None
+
+
+def _rules(kind: type) -> Iterator[tuple[str, Any]]:
+    for name, member in sorted(vars(kind).items()):
+        match member:
+            case staticmethod() | classmethod():
+                rule = member.__func__
+            case property():
+                rule = member.fget
+            case functools.cached_property():
+                rule = member.func
+            case _:
+                rule = member
+        if inspect.isfunction(rule) or (not name.startswith("__") and isinstance(rule, _PLAIN)):
+            yield name, rule
+
+
+_KNOWN = {"builtins", "abc", "typing", "collections", "dfltheory", "torch"}
+
 _OF_MODULES = frozenset(vars(nn.Module()))
 _PLAIN = (bool, int, float, complex, str, bytes, tuple, np.ndarray, np.number, Tensor)
 
@@ -79,7 +102,7 @@ def _feed(digest: Any, value: Any, inside: tuple[int, ...]) -> None:
         digest.update(np.ascontiguousarray(value).reshape(-1).view(np.uint8).data)
     elif hasattr(value, "tocoo"):  # scipy's, which notes beside its numbers what it has found out about them
         entries = sp.coo_array(value)
-        tell("sparse", value.format, value.shape)
+        tell("sparse", type(value).__name__, entries.shape)
         each([*entries.coords, entries.data])
     elif isinstance(value, nx.Graph):
         tell("graph", value.is_directed(), value.is_multigraph())

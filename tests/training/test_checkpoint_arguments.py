@@ -119,3 +119,30 @@ def test_a_task_that_is_measured_on_other_examples_is_another():
 
 def test_metrics_are_told_apart_by_what_they_measure():
     assert fingerprint(called("f", first)) != fingerprint(called("f", last))
+
+
+def of_own(rule, base=algorithms.DFedSGPSM, **members):
+    """The class of a user with this rule, under one name."""
+    return type("Mine", (base,), {"__module__": "mine", "init": rule, **members})
+
+
+def test_another_rule_of_the_users_class_is_another_run(tmp_path):
+    letters = {"eta": 0.01, "K": 1, "alpha": 0.5}
+
+    def half(self, x, grad):
+        return algorithms.DFedSGPSM.init(self, x / 2, grad)
+
+    def third(self, x, grad):
+        return algorithms.DFedSGPSM.init(self, x / 3, grad)
+
+    def run(kind):
+        train(
+            kind(**letters), tasks.quadratic(m=4, d=3), W, rounds=2, progress=False, checkpoint=tmp_path / "c"
+        )
+
+    run(of_own(half))
+    run(of_own(half))
+    with pytest.raises(InputError, match="its own code is"):
+        run(of_own(third))
+    with pytest.raises(InputError, match="its own code is"):
+        run(of_own(half, scale=2.0))
