@@ -167,7 +167,7 @@ def best_step(theorem: Statement, name: str | None = None, **values: Any) -> tup
     grid = np.linspace(low, high, 2001)
     values_there = np.broadcast_to(bound(grid), grid.shape)
     if low > high or np.isnan(values_there).all():
-        raise ConditionError(f"{theorem} is a number at no admissible {name} within 22 orders of magnitude")
+        raise ConditionError(f"no step {name} that is tried is admissible: take milder values")
     at = int(np.nanargmin(values_there))
     bracket = (grid[max(at - 1, 0)], grid[min(at + 1, len(grid) - 1)])
     from scipy.optimize import minimize_scalar  # slow to import, and few ask for the best step

@@ -20,7 +20,7 @@ def test_where_no_step_is_admissible_one_line_says_so(change):
 
 def test_a_bound_that_is_a_number_nowhere_has_no_best_step(monkeypatch):
     monkeypatch.setattr(type(THEOREM), "evaluate", lambda *_, **given: np.nan * given["eta"])
-    with pytest.raises(ConditionError, match="is a number at no admissible eta"):
+    with pytest.raises(ConditionError, match="no step eta that is tried is admissible"):
         THEOREM.best_step(**VALUES)
 
 
