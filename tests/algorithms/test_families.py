@@ -73,7 +73,8 @@ def distance(algorithm, rounds=3000):
 
 @pytest.mark.parametrize("name", EXACT)
 def test_a_constant_step_reaches_the_minimizer_of_clients_that_differ(name):
-    assert distance(EXACT[name]) < 1e-10
+    slow = isinstance(EXACT[name], alg.SCAFFOLD)  # whose theorem's step is a small one
+    assert distance(EXACT[name], 3000 if slow else 700) < 1e-10
 
 
 @pytest.mark.parametrize("name", BIASED)
