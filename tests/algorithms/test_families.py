@@ -156,7 +156,12 @@ def over_random_matrices(name):
 
 @pytest.mark.parametrize(
     ("name", "drawn"),
-    [(n, drawn) for n in NOISY for drawn in (False, True) if over_random_matrices(n) or not drawn],
+    [
+        pytest.param(n, drawn, marks=[pytest.mark.slow] * (drawn and n != "K-GT"))
+        for n in NOISY
+        for drawn in (False, True)
+        if over_random_matrices(n) or not drawn
+    ],
 )
 def test_sums_that_stay_do_not_keep_a_stationary_law_away(name, drawn):
     """The limit is where 800 exact rounds have come to, from any start; over random matrices, too."""

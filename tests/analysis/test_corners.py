@@ -37,7 +37,9 @@ def cases():
     for thm in CLOSED:
         for corner, change in CORNERS.items():
             if OWN.get(corner, thm.needs[0]) in thm.needs:
-                yield pytest.param(thm, change, id=f"{thm.key}-{thm.variant}-{corner}")
+                further = thm.variant.startswith("corrected_") and corner not in ("inside", "all")
+                marks = [pytest.mark.slow] * further  # their terms are those of the plain one, or fewer
+                yield pytest.param(thm, change, id=f"{thm.key}-{thm.variant}-{corner}", marks=marks)
 
 
 def judged(thm, seeds=1, **change):

@@ -76,7 +76,15 @@ def run_of(thm, seeds=3, T=None, rho0=0.1, long=600, **corner):
     return dfl.train(method, task, network, rounds=rounds, seeds=seeds, x0=[1.0] * task.d, metrics=asked)
 
 
-@pytest.mark.parametrize("thm", [t for t in STATEMENTS if t.order or t in CLOSED], ids=str)
+@pytest.mark.parametrize(
+    "thm",
+    [
+        # two rates ask for thousands of rounds: one of them quickly
+        pytest.param(t, id=str(t), marks=[pytest.mark.slow] * (t.key == "dfedmdc.rate_theorem_1"))
+        for t in STATEMENTS
+        if t.order or t in CLOSED
+    ],
+)
 def test_compare_applies_to_every_statement_and_to_its_run_from_a_file(thm, tmp_path):
     """Of an O(.) the left-hand side is measured, and nothing is claimed."""
     patient = thm.key.startswith("dfedmdc.rate_theorem")  # from 1024/(1 - lam)^2 rounds on

@@ -339,7 +339,7 @@ TIES = {
 }
 
 
-@few_and_many(sorted(TIES), ["correlated rounds", "3 seeds", "8 seeds, 1 degree of freedom"])
+@few_and_many(sorted(TIES), ["3 seeds", "8 seeds, 1 degree of freedom"])
 def test_coverage_where_rounds_are_equal(case, trials):
     """The upper end may fail in 2.5 of 100 and does so, a little more with a few seeds of one degree of
     freedom; the lower end hardly ever: all lower limits would have to fail at once."""

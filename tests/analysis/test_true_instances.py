@@ -183,7 +183,13 @@ FURTHER = {
         )
     ],
 )  # fmt: skip
-@pytest.mark.parametrize("thm", CLOSED, ids=str)
+@pytest.mark.parametrize(
+    "thm",
+    [
+        pytest.param(t, id=str(t), marks=[pytest.mark.slow] * t.variant.startswith("corrected_"))
+        for t in CLOSED
+    ],
+)
 def test_the_same_problem_in_other_units_gets_the_same_verdict(thm, dtype, scales):
     """Powers of two change no digit of any number, so that verdicts agree to rounding; others, in kind."""
     one = instance(thm, np.random.default_rng(1), getattr(torch, dtype))
