@@ -8,6 +8,7 @@ import pytest
 
 LESSONS = Path(__file__).parent.parent / "notebooks"
 LONG = ("3-does-the-bound-hold", "10-real-images-on-four-networks")
+"""With the slow tests."""
 
 
 @pytest.mark.parametrize(

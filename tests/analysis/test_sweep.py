@@ -256,6 +256,7 @@ def test_a_cell_whose_worker_was_killed_once_runs_again(plan, tmp_path, whole, s
     assert sorted(stored) == sorted(c.key for c in whole.cells)
 
 
+@pytest.mark.slow  # quickly, where the sweep itself is killed
 def test_an_interrupted_sweep_leaves_no_worker_behind(plan, tmp_path, monkeypatch):
     log = tmp_path / "log"
     log.mkdir()

@@ -208,7 +208,7 @@ def test_train_takes_an_experiment_file(capsys, file, tmp_path):
     assert loaded == direct
 
 
-def test_validate_takes_an_experiment_file(capsys, file, tmp_path):
+def test_validate_takes_an_experiment_file(capsys, file, tmp_path, undrawn):
     from dfltheory.analysis.config import load_experiment
 
     assert run(["validate", "--config", str(file), "--json", "--out", str(tmp_path / "o")]) == 0

@@ -154,6 +154,7 @@ def test_it_covers_what_it_promises():
         assert set(known) == {"exact"}
 
 
+@pytest.mark.slow  # quickly, along the spectral gap: the next one
 def test_the_network_is_seen_in_what_is_measured_and_on_the_control_it_is_not():
     """Least over rounds of E||grad f||^2: a sparse network costs much, more gossip makes up for it."""
 
