@@ -16,6 +16,7 @@ import sympy as sp
 
 from dfltheory.bounds.symbols import GLOSSARY
 from dfltheory.bounds.theorem import Theorem
+from dfltheory.bounds.tree import at_numbers
 from dfltheory.errors import InputError
 
 ROUNDS, BITS, SHOWN, ZERO = 5000, 30000, 10**300, Fraction(0)  # at most: the digits grow with every step
@@ -141,10 +142,9 @@ def verify(instance: Mapping[str, Any], theorem: Theorem) -> Exact:
     known = {name: Fraction(values[name]) for name in theorem.needs}
     numbers = {GLOSSARY[n].symbol: sp.Rational(v.numerator, v.denominator) for n, v in known.items()}
     for c in theorem.conditions:
-        slack = theorem.expand(c.slack).xreplace(numbers)
+        slack = at_numbers(theorem.expand(c.slack), numbers)
         if not (slack > 0 if c.strict else slack >= 0):
             raise InputError(f"in rational numbers condition {c.name} fails by {-slack}")
-    bound = theorem.bound.xreplace(numbers)
-    if not isinstance(bound, sp.Rational):
+    if not isinstance(bound := at_numbers(theorem.bound, numbers), sp.Rational):
         raise InputError(f"the bound of {theorem} is not a rational number here")
     return Exact(left, Fraction(int(bound.p), int(bound.q)), known, why)

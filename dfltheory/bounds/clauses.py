@@ -47,10 +47,15 @@ class LeftSide:
     carries: tuple[str, ...] = ()
 
     def rounds(self, T: int) -> range:
-        """The rounds over which the left-hand side runs at horizon T."""
+        """The rounds over which the left-hand side runs at horizon T; InputError where they leave 0 .. T."""
         horizon = {_T: int(T)}
-        last = int(self.last.subs(horizon))
-        return range(last if self.aggregate == "last" else int(self.first.subs(horizon)), last + 1)
+        ends = [self.last if self.aggregate == "last" else self.first, self.last]
+        first, last = (end.subs(horizon) for end in ends)
+        if not (first.is_real and last.is_real and 0 <= first <= last <= T):
+            raise InputError(
+                f"the left side is to run over rounds {ends[0]} .. {ends[1]}, not in 0 .. T = {T}"
+            )
+        return range(int(first), int(last) + 1)
 
 
 @dataclass(frozen=True)
@@ -243,7 +248,8 @@ class Statement:
             sides = [np.asarray(side, dtype=float) for side in self._formulas[1](*arrays.values())]
             for c, left, right in zip(self.conditions, sides[::2], sides[1::2], strict=True):
                 allowance = ROUNDING * np.maximum(np.abs(left), np.abs(right))
-                judged.append((c, left, right, left < right if c.strict else left <= right + allowance))
+                holds = left < right if c.strict else (left <= right + allowance) & (left < np.inf)
+                judged.append((c, left, right, holds))  # an infinite left side would allow itself anything
         return judged
 
     def _failure(self, c: Condition, left: Any, right: Any, holds: Any, arrays: Mapping[str, Any]) -> str:

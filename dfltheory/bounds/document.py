@@ -188,6 +188,14 @@ def theorem_from_document(document: Any) -> Theorem:
         except DFLTheoryError as wrong:
             raise InputError(f"{place}: {wrong}") from None
 
+    def end(place: str, data: Any) -> Any:
+        """A round by T, which must not outgrow every number before it is found to be none."""
+        read = sp.sympify(formula(place, data))
+        powers = [p.exp for p in read.atoms(sp.Pow)]
+        plain = not read.has(sp.exp, sp.log) and all(p.is_number for p in powers)
+        must(place, data, plain and read.free_symbols <= {GLOSSARY["T"].symbol}, "a round, by T alone")
+        return read
+
     def definition(place: str, data: Any) -> Definition:
         signs = one_of("positive", "nonnegative", "real")
         words = dict.fromkeys(("symbol", "latex", "meaning"), _line)
@@ -202,7 +210,7 @@ def theorem_from_document(document: Any) -> Theorem:
         **dict.fromkeys(("measure", "latex", "averaging"), _line),
         "aggregate": one_of("min", "mean", "each", "last"),
         "start": whole(0, 10**9),
-        **dict.fromkeys(("first", "last"), formula),
+        **dict.fromkeys(("first", "last"), end),
         "unit": _unit,
         "carries": _list(_line),
     }

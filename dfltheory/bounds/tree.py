@@ -34,6 +34,9 @@ BITS = 4096
 EXPONENT = 10_000
 """The largest numerator and denominator of an exponent."""
 
+POWERS = 10**6
+"""The most bits of a power where a formula is evaluated."""
+
 _SAME = {"Add": sp.Add, "Mul": sp.Mul, "Max": sp.Max, "Min": sp.Min, "Pow": sp.Pow, "exp": sp.exp,
          "log": sp.log, "Abs": sp.Abs, "floor": sp.floor}  # fmt: skip
 FUNCTIONS = (*_SAME, "sqrt", "Rational")
@@ -117,6 +120,22 @@ def _tree_of(node: ast.expr) -> Any:
         case ast.Call(func=ast.Name(id=name), args=arguments, keywords=[]):
             return [name, *(_tree_of(argument) for argument in arguments)]
     raise SyntaxError(f"a formula has no {type(node).__name__}")
+
+
+def at_numbers(formula: Expr, numbers: Mapping[Any, Any]) -> Expr:
+    """The formula at these rational numbers, from the inside out, for its powers may be towers.
+
+    Raises
+    ------
+    InputError
+        A power or an exponential is too large, or its exponent is no fraction.
+    """
+    parts = [at_numbers(part, numbers) for part in formula.args]
+    if isinstance(formula, (sp.Pow, sp.exp)):
+        power = parts[-1]
+        if not (power.is_Rational and abs(power) * _longest(parts[0]) <= POWERS):
+            raise InputError(f"a power is too large for rational numbers: {reprlib.repr(str(formula))}")
+    return formula.func(*parts) if parts else numbers.get(formula, formula)
 
 
 class _Reader:
