@@ -14,7 +14,7 @@ import numpy as np
 import torch
 
 from dfltheory.constants import NetworkConstants, ProblemConstants
-from dfltheory.documents import line, maybe, number, truth, whole
+from dfltheory.documents import line, maybe, number, one_of, record, truth, whole
 from dfltheory.errors import LARGEST_WHOLE, GraphError
 from dfltheory.files import reading
 from dfltheory.runs import storage
@@ -315,11 +315,19 @@ _SCALARS = {
     "seconds": number(),
     "chance": truth,
 }
+_FACTS = record(
+    {
+        "precision": one_of("float64", "float32", "float16", "bfloat16"),
+        "eps": number(0, 1),
+        "common_start": truth,
+        **dict.fromkeys(("dfltheory", "torch"), line(100)),
+    }
+)
 _RECORDS: dict[str, Any] = {
     "constants": ProblemConstants,
     "network": NetworkConstants,
     "network_facts": NetworkFacts,
-    "facts": RunFacts,
+    "facts": lambda **fields: RunFacts(**_FACTS("facts", fields)),
 }
 
 

@@ -83,7 +83,7 @@ def read(path: str | os.PathLike[str], kind: str) -> tuple[dict[str, Tensor], di
                 document = json.loads((file.metadata() or {}).get("json", "{}"))
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  (not a mapping)
     except SafetensorError as error:
-        raise DataError(f"{path} cannot be read: {error}") from error
+        raise DataError(f"{path} cannot be read: {str(error)[:200]}") from error
     with reading(path, kind):
         if document.get("kind") != kind:
             raise DataError(f"{path} holds {document.get('kind')!r}, not {kind!r}")
