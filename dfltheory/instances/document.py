@@ -20,6 +20,7 @@ import torch
 
 from dfltheory import algorithms, tasks
 from dfltheory.algorithms.base import Algorithm
+from dfltheory.documents import short as quoted
 from dfltheory.errors import DFLTheoryError, InputError, UnknownNameError, one_of, squarable
 from dfltheory.files import plain
 from dfltheory.own import own
@@ -238,7 +239,7 @@ class Section:
         ``filled`` says of a name which of its required options are given later.
         """
         if not isinstance(table, Mapping):
-            raise InputError(f"{self.title} = {table!r} must be a section, [{self.title}]")
+            raise InputError(f"{self.title} = {quoted(table)} must be a section, [{self.title}]")
         further = {key: value for key, value in table.items() if key not in self.fields}
         if further and not self.open:
             raise UnknownNameError(f"field of [{self.title}]", next(iter(further)), set(self.fields))
@@ -246,7 +247,7 @@ class Section:
             if field.default is REQUIRED and name not in table:
                 raise InputError(f"[{self.title}] lacks {name}: give {field.words} ({field.help})")
             if name in table and not field.fits(table[name]):
-                raise InputError(f"{self.title}.{name} = {table[name]!r} must be {field.words}")
+                raise InputError(f"{self.title}.{name} = {quoted(table[name])} must be {field.words}")
         own = {n: table.get(n, f.default) for n, f in self.fields.items()}
         own = {n: v for n, v in own.items() if v is not None}
         if self.open and "name" in own:
@@ -261,7 +262,7 @@ class Section:
             missing = {n for n, f in known.items() if f.default is REQUIRED and n not in given}
         for option, value in given.items():
             if not known[option].fits(value):
-                raise InputError(f"{self.title}.{option} = {short(value)!r} must be {known[option].words}")
+                raise InputError(f"{self.title}.{option} = {quoted(value)} must be {known[option].words}")
         lacking = [n for n in known if n in missing - filled(name)]
         if lacking:
             how = ": give it, or [theorem] with schedule = true" if self.title == "algorithm" else ""

@@ -108,3 +108,38 @@ EXPERIMENTS = {
 def test_experiment_files(tmp_path, name):
     (tmp_path / name).write_text(EXPERIMENTS[name])
     assert refused(load_plan, tmp_path / name)
+
+
+@pytest.mark.parametrize("section", ["task", "run", "algorithm"])
+def test_long_values_are_told_in_a_short_line(tmp_path, section):
+    good = {
+        "task": {"name": "quadratic", "m": 4},
+        "topology": {"name": "ring"},
+        "algorithm": {"name": "dfedsam", "eta": 0.1, "K": 1},
+        "run": {"rounds": 2},
+    }
+    fields = [
+        (section,),
+        *((section, name) for name in good[section]),
+        ("title",),
+        ("sweep",),
+        ("sweep", "run.seed"),
+    ]
+    for path in fields:
+        for value in ("x" * 3000, [1] * 1000, {"a": "x" * 3000}):
+            (tmp_path / "sent.json").write_text(json.dumps(put({"sweep": {}} | good, path, value)))
+            line = refused(load_plan, tmp_path / "sent.json")
+            assert line is None or len(line) < 600, (path, line)
+
+
+@pytest.mark.parametrize(("name", "value"), [("precision", -1), ("precision", "int64"), ("precision", "nn"),
+                                             ("eps", 1e300), ("eps", "x"), ("common_start", "no"),
+                                             ("torch", "\x1b[31m")])  # fmt: skip
+def test_facts_of_a_history_are_read_with_their_types(tmp_path, name, value):
+    good = run(tmp_path / "run").save(tmp_path / "good").read_bytes()
+    size = struct.unpack("<Q", good[:8])[0]
+    head = json.loads(good[8 : 8 + size])
+    document = json.loads(head["__metadata__"]["json"])
+    changed = json.dumps(put(document, ("facts", name), value))
+    (tmp_path / "sent").write_bytes(joined(put(head, DOCUMENT, changed), good[8 + size :]))
+    assert f"facts.{name} = " in refused(History.load, tmp_path / "sent")

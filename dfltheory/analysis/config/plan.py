@@ -18,6 +18,7 @@ from dfltheory.analysis.experiment import Case, statements
 from dfltheory.analysis.schedule import letters_of, scheduling, step_sizes
 from dfltheory.analysis.statistics import checked_method
 from dfltheory.bounds.theorem import Theorem
+from dfltheory.documents import short as quoted
 from dfltheory.errors import InputError, UnknownNameError
 from dfltheory.files import plain
 from dfltheory.instances.document import (
@@ -300,7 +301,7 @@ def read_plan(
                 raise UnknownNameError("section", name, {"title", "sweep", *ALL})
         title = base.pop("title", Path(source).stem)
         if not isinstance(title, str):
-            raise InputError(f"title = {title!r} must be text in quotes")
+            raise InputError(f"title = {quoted(title)} must be text in quotes")
         axes = tuple(_axes(base.pop("sweep", {})))
         for name, value in (changes or {}).items():
             _set(base, name, value)
@@ -314,20 +315,21 @@ def read_plan(
 
 def _axes(table: Any) -> Iterator[Axis]:
     if not isinstance(table, dict):
-        raise InputError(f"sweep = {table!r} must be a section of lists over dotted fields")
+        raise InputError(f"sweep = {quoted(table)} must be a section of lists over dotted fields")
     seen: set[str] = set()
     for line, values in _flat(table):
         names = tuple(part.strip() for part in line.split(","))
         if not isinstance(values, list) or not values:
-            raise InputError(f"sweep.{line!r} = {values!r} must be a list of values, not empty")
+            raise InputError(f"sweep.{quoted(line)} = {quoted(values)} must be a list of values, not empty")
         rows = [value if len(names) > 1 else [value] for value in values]
         for row in rows:
             if not isinstance(row, list) or len(row) != len(names):
                 raise InputError(
-                    f"sweep.{line!r} moves {len(names)} fields together: {row!r} must list as many"
+                    f"sweep.{quoted(line)} moves {len(names)} fields together: "
+                    f"{quoted(row)} must list as many"
                 )
         if len({repr(row) for row in rows}) < len(rows):
-            raise InputError(f"sweep.{line!r} lists a value twice")
+            raise InputError(f"sweep.{quoted(line)} lists a value twice")
         for place, name in enumerate(names):
             tables = [row[place] for row in rows if isinstance(row[place], dict)]
             for moved in {name} | {f"{name}.{key}" for table in tables for key in table}:
@@ -355,7 +357,7 @@ def _set(document: dict[str, Any], name: str, value: Any) -> None:
     here = document.setdefault(section, {})
     if not path:
         if not isinstance(value, dict):
-            raise InputError(f"{name} = {value!r} must be a table of fields, or name one: {name}.FIELD")
+            raise InputError(f"{name} = {quoted(value)} must be a table of fields, or name one: {name}.FIELD")
         document[section] = {**here, **copy.deepcopy(value)}
         return
     for part in path[:-1]:
