@@ -26,13 +26,10 @@ def pytest_collection_finish():
 
 @pytest.fixture
 def undrawn(monkeypatch):
-    """Figures become empty files, where what they show is not the point: to draw one takes half a second."""
+    """Figures become empty files, where what they show is not the point."""
+    from tests.drawing import drawing
 
-    def touch(figure, path):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.touch()
-
-    monkeypatch.setattr("dfltheory.analysis.plots.look.write", touch)
+    monkeypatch.setattr("dfltheory.analysis.plots.look.write", drawing())
 
 
 @pytest.fixture(scope="session")

@@ -17,6 +17,7 @@ from dfltheory.analysis.plots import bound_versus_empirical, panels, running_lef
 from dfltheory.analysis.reading import Reading
 from dfltheory.analysis.report import Study, print_study, worded
 from dfltheory.errors import InputError
+from tests.drawing import drawing
 
 KEY = "dfedsam.theorem_4_5"
 
@@ -43,7 +44,9 @@ def study():
 @pytest.fixture(scope="module")
 def folder(study, tmp_path_factory):
     out = tmp_path_factory.mktemp("results")
-    assert study.save(out) == out / "report.html"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("dfltheory.analysis.plots.look.write", drawing(".png"))
+        assert study.save(out) == out / "report.html"
     return out
 
 

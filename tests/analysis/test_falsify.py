@@ -164,7 +164,7 @@ def test_corrected_variants_survive(key, variant):
     assert 0.01 < found.ratio <= 1
 
 
-@pytest.mark.parametrize("full", [5000, pytest.param(FULL, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("full", [2500, pytest.param(FULL, marks=pytest.mark.slow)])
 def test_the_ratio_of_a_corollary_is_that_of_a_run_of_the_core_under_its_schedule(full, monkeypatch):
     for module in (core, score, certify):
         monkeypatch.setattr(module, "FULL", full)

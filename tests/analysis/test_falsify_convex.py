@@ -86,7 +86,12 @@ def test_strongly_convex_problems_are_what_a_fine_grid_and_their_task_say(curve)
 
 
 @pytest.mark.parametrize(
-    "key", ["lean.gd_contraction", "lean.gd_strongly_convex", "lean.sgd_strongly_convex"]
+    "key",
+    [
+        "lean.gd_contraction",
+        pytest.param("lean.gd_strongly_convex", marks=pytest.mark.slow),
+        "lean.sgd_strongly_convex",
+    ],
 )
 def test_strongly_convex_controls_hold_and_what_is_less_falls(key):
     true = dfl.falsify(key, candidates=4000)

@@ -144,9 +144,9 @@ def test_it_refutes_where_samples_need_not_be_smooth_and_nowhere_else():
     f = np.array([1e-3 / clients.constants()["L"][0]])  # small L: the terms of noise and sharpness vanish
     algorithm = dfl.algorithms.DFedSAM(eta=1.0, K=1, rho=0.5)
     batch = Batch(algorithm, clients.scaled(f, np.ones(1)), x0, W, sigma * f, led=led.scaled(f, np.ones(1)))
-    found = certify(batch.alone(0, x0, 3000), PRINTED)
+    found = certify(batch.alone(0, x0, 1500), PRINTED)
     assert found.violated
-    assert found.exact["ratio"] > 2
+    assert found.exact["ratio"] > 1.4
     strict = replace(PRINTED, scope=replace(PRINTED.scope, samplewise=True))
     assert "depends on the state" in certify(batch.alone(0, x0, 2), strict).obstacles[0]
 

@@ -26,10 +26,10 @@ SHORT = SAVED.with_name("dfedsgpsm.theorem_1-appendix.json")
 
 @pytest.fixture(scope="module")
 def page():
-    """With a quarter of the ledger's lines: all of them are examined in tests/bounds/test_ledger.py."""
+    """With a twelfth of the ledger's lines: all of them are examined in tests/bounds/test_ledger.py."""
     known = referee.registry
     part = SimpleNamespace(
-        known=known.known, papers=known.papers, ledger=lambda paper: known.ledger(paper)[::4]
+        known=known.known, papers=known.papers, ledger=lambda paper: known.ledger(paper)[::12]
     )
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(referee, "registry", part)

@@ -251,6 +251,9 @@ def test_constants_of_the_problem_can_be_given_and_are_listed():
 
 OPTIONS = {name: {"k": 2} for name in ("client_sampling", "random_neighbors", "loss_driven")}
 OPTIONS["random_out_degree"] = {"degree": 2}
+LIKE_A_RING = ("path", "star", "complete", "grid", "torus", "hypercube", "exponential", "random_regular",
+               "two_cliques", "binary_tree")  # fmt: skip
+"""Undirected networks that stay: one of them is run quickly, beside those of every other law."""
 NETWORKS = [*document.networks(), "given, periodic", "given, drawn", "given, one-way"]
 
 
@@ -284,7 +287,9 @@ def the_same_from_its_file(run, folder, asked=None, estimate_on=None):
     return kinds
 
 
-@pytest.mark.parametrize("kind", NETWORKS)
+@pytest.mark.parametrize(
+    "kind", [pytest.param(k, marks=[pytest.mark.slow] * (k in LIKE_A_RING)) for k in NETWORKS]
+)
 def test_a_file_gives_the_verdict_of_the_fresh_run_over_every_network(kind, tmp_path):
     network, m = network_named(kind), 5 if kind == "given, one-way" else 4
     column = kind in ("given, one-way", "random_out_degree")

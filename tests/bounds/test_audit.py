@@ -68,14 +68,24 @@ def planted(theorem=GOOD, conditions=None, **parts):
 # -- the whole -------------------------------------------------------------------------------------
 
 
-QUICK = ("dfedsgpsm.theorem_1", "corrected_windows")
-"""Beside the plain correction of each statement, which takes the way of its sharper ones, no slow test: the
-network contracts in windows."""
+WINDOWS = ("dfedsgpsm.theorem_1", "corrected_windows")
+"""Takes the way of DFedSGPSM's other corrections, and its network contracts in windows; those of the other
+statements take the way of the plain one."""
+
+
+def _slowly(key, variant):
+    return (
+        (key, variant) != WINDOWS
+        and (variant.startswith("corrected_") or key.startswith("dfedsgpsm."))
+        and variant != "printed"
+    )
+
+
 SOUND = [
     pytest.param(
         t.key,
         t.variant,
-        marks=[pytest.mark.slow] * (t.variant.startswith("corrected_") and (t.key, t.variant) != QUICK),
+        marks=[pytest.mark.slow] * _slowly(t.key, t.variant),
     )
     for t in bounds.statements()
     if t.variant.startswith("corrected") or not registry.mistakes(t.key.split(".")[0])

@@ -8,6 +8,7 @@ import pytest
 
 from dfltheory import bounds
 from dfltheory.cli import run
+from tests.drawing import drawing
 
 TEXT = """
 [task]
@@ -102,8 +103,9 @@ def test_wrong_use_gets_one_line_and_status_2(file, capsys, arguments, line):
     assert said.err.count("\n") == 1
 
 
-def test_it_ends_with_a_report_and_figures(file, capsys):
+def test_it_ends_with_a_report_and_figures(file, capsys, monkeypatch):
     """Three horizons on two networks, under the schedule: verdicts, ratios and the fitted rate."""
+    monkeypatch.setattr("dfltheory.analysis.plots.look.write", drawing(".svg"))
     text = TEXT.replace("eta = 0.05\n", "").replace("dfedavg", "dfedsam")
     text += 'run.rounds = [50, 100, 200]\n[theorem]\nkey = "dfedsam.theorem_4_5"\n'
     text += 'variants = ["printed"]\nschedule = true\nconstants = { rho0 = 0.1 }\n'
@@ -131,7 +133,7 @@ def test_without_a_theorem_the_report_shows_the_runs_and_the_failures(file, caps
     assert (file.parent / "here" / "figures" / "runs.pdf").is_file()
 
 
-def test_a_refuted_statement_is_never_just_said_to_hold_and_no_label_is_lost(file, capsys):
+def test_a_refuted_statement_is_never_just_said_to_hold_and_no_label_is_lost(file, capsys, undrawn):
     key = "dfedsam.theorem_4_5"
     file.write_text(
         TEXT.replace("dfedavg", "dfedsam").replace("rounds = 3", "rounds = 120\nseeds = 2")

@@ -99,6 +99,7 @@ def bits(found):
     return {name: values.tobytes() for name, values in found.items()}
 
 
+@pytest.mark.slow  # of a page's tool: two processes
 def test_probes_tell_that_a_variable_changes_the_kernels():
     """Rows of docs/reliability.md: numpy's BLAS takes other kernels, and the gaps are those numbers still."""
     code = (
