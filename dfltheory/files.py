@@ -199,12 +199,14 @@ def remove_halves(*wholes: str | os.PathLike[str]) -> None:
 def reading(path: str | os.PathLike[str], what: str) -> Iterator[None]:
     """Whatever the content of a foreign or damaged file breaks while it is read is one line of DataError.
 
-    Errors of the package itself, and of the system (no such file), pass.
+    Errors of the package itself that name the file pass, and those of the system (no such file).
     """
     try:
         yield
-    except DFLTheoryError:
-        raise
+    except DFLTheoryError as wrong:
+        if str(path) in str(wrong):
+            raise
+        raise DataError(f"{path}: {wrong}") from wrong
     except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as wrong:
         said = " ".join(str(wrong).split())
         said = said if len(said) <= 200 else f"{said[:200]}..."

@@ -47,11 +47,14 @@ class LeftSide:
     carries: tuple[str, ...] = ()
 
     def rounds(self, T: int) -> range:
-        """The rounds over which the left-hand side runs at horizon T; InputError where they leave 0 .. T."""
+        """The rounds over which the left-hand side runs at horizon T, none where T is too short for any.
+
+        InputError where they leave 0 .. T.
+        """
         horizon = {_T: int(T)}
         ends = [self.last if self.aggregate == "last" else self.first, self.last]
         first, last = (end.subs(horizon) for end in ends)
-        if not (first.is_real and last.is_real and 0 <= first <= last <= T):
+        if not (first.is_real and last.is_real and 0 <= first <= last + 1 <= T + 1):
             raise InputError(
                 f"the left side is to run over rounds {ends[0]} .. {ends[1]}, not in 0 .. T = {T}"
             )

@@ -21,7 +21,7 @@ def told(letters, **changed):
     [
         (["bound", *AT, *told(LETTERS), "--dominance", "T=1:inf:5"], "T = inf"),
         (["bound", *AT, *told(LETTERS), "--grid", "T=1:inf:5"], "T = inf"),
-        (["bound", *AT, *told(LETTERS, K="1e300"), "--steps"], "no step eta that is tried is admissible"),
+        (["bound", *AT, *told(LETTERS, K="1e300"), "--steps"], "no eta meets the conditions of dfedsam"),
         (
             ["worst-case", *AT, *told(FEW, sigma_g="1e200")],
             "sigma_g = 1e+200 is beyond what floats can square",
