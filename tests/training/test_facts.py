@@ -114,7 +114,7 @@ def test_another_network_has_another_fingerprint():
 def test_facts_that_are_none_are_told(tmp_path):
     tensors, document = storage.read(run_over(ring_matrix(4)).save(tmp_path / "run"), "dfltheory.History")
     document["facts"]["command"] = "rm"
-    with pytest.raises(DFLTheoryError, match="bad: facts has no field .command"):
+    with pytest.raises(DFLTheoryError, match="bad: facts has no field 'command'"):
         History.load(storage.write(tmp_path / "bad", tensors, document))
 
 
