@@ -182,7 +182,13 @@ def best_step(theorem: Statement, name: str | None = None, **values: Any) -> tup
 
 
 def dominance(theorem: Statement, vary: str, over: Any, **values: Any) -> list[Regime]:
-    """Which term rules in which regime of ``vary`` (increasing values ``over``); conditions are not asked."""
+    """Which term rules in which regime of ``vary`` (increasing values ``over``); conditions are not asked.
+
+    Raises
+    ------
+    InputError
+        Nothing like ``vary`` in the theorem, or a term that is no finite number somewhere.
+    """
     if vary not in GLOSSARY or vary not in theorem.needs:
         raise InputError(f"{theorem} does not depend on {vary!r}; it depends on {', '.join(theorem.needs)}")
     grid = np.asarray(over, dtype=float).ravel()
@@ -190,8 +196,14 @@ def dominance(theorem: Statement, vary: str, over: Any, **values: Any) -> list[R
     terms = theorem.evaluate_terms(where="ignore", **{**values, vary: grid})
     names = list(terms)
     table = np.array([np.broadcast_to(terms[n], grid.shape) for n in names])
-    with np.errstate(over="ignore", invalid="ignore"):  # an infinite term has no share: nan
-        shares = table / table.sum(axis=0)
+    for k, i in np.argwhere(~np.isfinite(table))[:1]:
+        raise InputError(
+            f"the term {names[k]} is {table[k, i]} at {vary} = {grid[i]:.6g}: take milder values"
+        )
+    largest = np.abs(table).max(axis=0)
+    scaled = table / np.where(largest > 0, largest, 1)  # whose sum is in the range of numbers
+    total = scaled.sum(axis=0)
+    shares = scaled / np.where(total == 0, 1, total)
     ruler = table.argmax(axis=0)
     starts = np.flatnonzero(np.r_[True, ruler[1:] != ruler[:-1]])
     ends = np.r_[starts[1:] - 1, len(grid) - 1]

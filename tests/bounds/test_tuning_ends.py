@@ -1,9 +1,12 @@
 """Step sizes at the ends of the numbers: one line of the package's own, never scipy's or numpy's error."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from dfltheory import bounds
+from dfltheory.bounds import symbols as s
 from dfltheory.errors import ConditionError, InputError
 
 VALUES = {"L": 2, "K": 5, "T": 1000, "Q": 1, "m": 16, "rho": 0.01, "lam": 0.8}
@@ -31,7 +34,14 @@ def test_several_values_of_a_quantity_are_refused():
         bounds.admissible_steps(THEOREM, **VALUES | {"K": np.array([1, 5])})
 
 
-def test_infinite_terms_are_compared_without_a_warning():
-    """Warnings are errors in this suite."""
-    found = bounds.dominance(THEOREM, "T", [1, 10], **VALUES | {"eta": 0.001, "K": 1e300})
-    assert found
+def test_infinite_terms_have_no_shares_and_say_so():
+    with pytest.raises(InputError, match=r"the term \w+ is inf at T = 1: take milder values"):
+        bounds.dominance(THEOREM, "T", [1, 10], **VALUES | {"eta": 0.001, "K": 1e300})
+
+
+def test_shares_add_up_to_one_also_where_the_terms_add_up_to_no_number():
+    two = replace(THEOREM, parts={"less": 11 * s.f0_gap / s.T, "more": 12 * s.f0_gap / s.T})
+    for gap in (1, 1e307, 0):
+        (found,) = bounds.dominance(two, "T", [1], **VALUES | {"eta": 0.001, "f0_gap": gap})
+        shares = ("more", pytest.approx(12 / 23)) if gap else ("less", 0.0)
+        assert (found.term, found.share_low) == (found.term, found.share_high) == shares
