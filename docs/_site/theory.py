@@ -98,6 +98,10 @@ def _paper(paper: str, docs: Path) -> str:
             theorem = bounds.get(key, variant=variant)
             lines += [f"*{variant}*", "", f"$$\n{theorem.latex()}\n$$", ""]
         lines += _mistakes(key)
+    keys = set(bounds.keys(paper))
+    elsewhere = [m for m in bounds.registry.mistakes(paper) if not keys & _touched(m)]
+    if elsewhere:
+        lines += ["## Mistakes in other lines {#other-lines}", "", *_told(elsewhere)]
     return "\n".join(lines)
 
 
@@ -158,14 +162,18 @@ def _mistakes(key: str) -> list[str]:
     """The mistakes that begin in a statement or refute it, in whatever variant."""
     from dfltheory.bounds import registry
 
-    mine = [
-        m
-        for m in registry.mistakes(key.split(".")[0])
-        if key in {claim.partition(":")[0] for claim in (m.origin, *m.refutes)}
-    ]
-    if not mine:
+    return _told([m for m in registry.mistakes(key.split(".")[0]) if key in _touched(m)])
+
+
+def _touched(mistake) -> set[str]:
+    """Keys of the statements in which it begins, or which it refutes."""
+    return {claim.partition(":")[0] for claim in (mistake.origin, *mistake.refutes)}
+
+
+def _told(mistakes) -> list[str]:
+    if not mistakes:
         return []
-    told = [f"- **{m.id}: {m.severity}.** *{m.place}.* {_sentence(m.cause)}" for m in mine]
+    told = [f"- **{m.id}: {m.severity}.** *{m.place}.* {_sentence(m.cause)}" for m in mistakes]
     return [
         "Mistakes, with what mends them and what shows them, in the [errata](../audit.md):",
         "",
