@@ -6,6 +6,14 @@ from collections.abc import Iterable
 from numbers import Integral
 from typing import Any
 
+_MOST = 1500
+
+
+def shown(text: str, most: int = _MOST) -> str:
+    """Text of unknown origin for a terminal: what is not printable comes out escaped, and the rest is cut."""
+    text = text if len(text) <= most else f"{text[:most]}..."
+    return "".join(c if c.isprintable() or c == "\n" else c.encode("unicode_escape").decode() for c in text)
+
 
 class DFLTheoryError(ValueError):
     """Base of every error that this package raises on purpose.
@@ -14,7 +22,12 @@ class DFLTheoryError(ValueError):
     tolerance where there is one, and what to do::
 
         row 3 sums to 1.1667, not 1 (tolerance 1e-10): divide each row by its sum
+
+    What it quotes may come from anywhere: see :func:`shown`.
     """
+
+    def __init__(self, message: object = ""):
+        super().__init__(shown(str(message)))
 
 
 class InputError(DFLTheoryError):

@@ -14,12 +14,13 @@ from typing import Any, NamedTuple
 
 import sympy as sp
 
+from dfltheory.analysis.digits import about, short
 from dfltheory.bounds.symbols import GLOSSARY
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.bounds.tree import at_numbers
 from dfltheory.errors import InputError
 
-ROUNDS, BITS, SHOWN, ZERO = 5000, 30000, 10**300, Fraction(0)  # at most: the digits grow with every step
+ROUNDS, BITS, ZERO = 5000, 30000, Fraction(0)  # at most: the digits grow with every step
 FREE = {"rho": 0, "Q": 1, "alpha": 0, "lam": 0}  # beside eta and K; and what absent ones are
 STEPS = {"dfedsam", "dfedavg", "fedavg", "dfedsgpsm", "dfedadmmsam", "dfedadmm"}
 PLAIN = {"decay": 1, "weight_decay": 0, "participation": 1, "offset": None}  # at these values nothing is done
@@ -36,9 +37,9 @@ class Exact(NamedTuple):
 
     def __str__(self) -> str:
         told = ", ".join(f"{name} = {value}" for name, value in self.values.items())
-        left, right = (v if v.denominator < SHOWN else f"{float(v):.15g}..." for v in self[:2])
-        sides = f"{left} {'>' if self.left > self.right else '<='} {right}"
-        return f"in rational numbers {sides}, ratio {float(self.left / self.right):.6g}; {told}; {self.why}"
+        sides = f"{short(self.left)} {'>' if self.left > self.right else '<='} {short(self.right)}"
+        ratio = about(self.left / self.right, 6) if self.right else "inf"
+        return f"in rational numbers {sides}, ratio {ratio}; {told}; {self.why}"
 
 
 class _Clients:
@@ -118,10 +119,8 @@ def verify(instance: Mapping[str, Any], theorem: Theorem) -> Exact:
         new = [(z0 + z1 - side * lam * (z1 - z0)) / 2 for side in (1, -1)]
         apart = way0 * way1 == -1 and sum(new) == sum(x) and way1 * (new[1] - new[0] - x[1] + x[0]) >= 0
         if apart and room0 == room1 == inf and lam >= 0 == by["lam"]:
-            more, why = (
-                T,
-                f"from round {t} on the mean stands still, as constant gradients pull clients apart",
-            )
+            more = T
+            why = f"from round {t} on the mean stands still, as constant gradients pull clients apart"
         elif [*new, d0, d1] == [*x, *dual]:
             more, why = T, f"from round {t} on the mean stands still, as the state repeats"
         elif by["lam"] == 0 and x[0] == x[1] and new[0] == new[1] and t >= theorem.lhs.start:
@@ -143,8 +142,8 @@ def verify(instance: Mapping[str, Any], theorem: Theorem) -> Exact:
     numbers = {GLOSSARY[n].symbol: sp.Rational(v.numerator, v.denominator) for n, v in known.items()}
     for c in theorem.conditions:
         slack = at_numbers(theorem.expand(c.slack), numbers)
-        if not (slack > 0 if c.strict else slack >= 0):
-            raise InputError(f"in rational numbers condition {c.name} fails by {-slack}")
+        if not (slack.is_real and (slack > 0 if c.strict else slack >= 0)):
+            raise InputError(f"in rational numbers condition {c.name} fails by {sp.N(-slack, 15)}")
     if not isinstance(bound := at_numbers(theorem.bound, numbers), sp.Rational):
         raise InputError(f"the bound of {theorem} is not a rational number here")
     return Exact(left, Fraction(int(bound.p), int(bound.q)), known, why)

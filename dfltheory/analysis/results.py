@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 from dfltheory import bounds
 from dfltheory.analysis.compare import Verdict
 from dfltheory.analysis.statistics import Interval
-from dfltheory.errors import DataError, InputError, UnknownNameError
+from dfltheory.errors import DataError, InputError, UnknownNameError, shown
 from dfltheory.files import check_belongs, reading, replacing
 from dfltheory.instances.document import short
 
@@ -100,7 +100,8 @@ def load_verdicts(path: str | Path) -> list[Verdict]:
     document = _read_json(Path(path))
     if not isinstance(document, list):
         raise DataError(f"{path} does not hold a list of verdicts")
-    return [verdict_from_dict(item) for item in document]
+    with reading(path, "verdicts"):
+        return [verdict_from_dict(item) for item in document]
 
 
 def _number(value: Any) -> float:
@@ -110,11 +111,10 @@ def _number(value: Any) -> float:
 
 
 def _read_json(path: Path) -> Any:
-    try:
-        with reading(path, "JSON"):
-            return json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise InputError(f"{path} does not exist") from None
+    if not path.is_file():
+        raise InputError(f"{path} is no regular file" if path.exists() else f"{path} does not exist")
+    with reading(path, "JSON"):
+        return json.loads(path.read_text(encoding="utf-8"))
 
 
 # -- the results of a sweep --------------------------------------------------------------------------
@@ -141,13 +141,13 @@ class CellResult:
     @property
     def configuration(self) -> Mapping[str, Any]:
         """The full configuration, whose hash is ``key``."""
-        return self.record["configuration"]
+        return self.record.get("configuration", {})
 
     @property
     def error(self) -> str | None:
         """Why the cell failed, in one line."""
         error = self.record.get("error")
-        return None if error is None else f"{error['type']}: {error['message']}"
+        return None if error is None else shown(f"{error.get('type')}: {error.get('message')}")
 
     @cached_property
     def history(self) -> History:
@@ -204,8 +204,10 @@ def load_results(folder: str | Path) -> Results:
     manifest = _read_json(root / MANIFEST)
     with reading(root / MANIFEST, "the cells of a sweep"):
         for item in manifest["cells"]:
-            if not re.fullmatch("[0-9a-z]+", item["key"]):  # it becomes the name of a file
+            if not re.fullmatch("[0-9a-z]{1,64}", item["key"]):  # it becomes the name of a file
                 raise DataError(f"{root / MANIFEST} names a cell {item['key']!r:.80}, which is not a hash")
+        if len({item["key"] for item in manifest["cells"]}) < len(manifest["cells"]):
+            raise DataError(f"{root / MANIFEST} names a cell twice")
         cells = tuple(
             CellResult(item["key"], dict(item["settings"]), root, read_record(root, item["key"]) or {})
             for item in manifest["cells"]
@@ -216,12 +218,16 @@ def load_results(folder: str | Path) -> Results:
 def read_record(folder: Path, key: str) -> dict[str, Any] | None:
     """The record of a cell, or None where it has not finished: no record, an unreadable one, no history."""
     path = folder / CELLS / f"{key}.json"
+    if not path.is_file():
+        return None
     try:
         record = json.loads(path.read_text(encoding="utf-8"))
     except (FileNotFoundError, ValueError, RecursionError):
         return None
-    if not isinstance(record, dict) or not all(
-        isinstance(record.get(name, kind()), kind) for name, kind in _SHAPES.items()
+    if (
+        not isinstance(record, dict)
+        or not isinstance(record.get("error"), dict | None)
+        or not all(isinstance(record.get(name, kind()), kind) for name, kind in _SHAPES.items())
     ):
         return None
     told = [

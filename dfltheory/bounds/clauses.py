@@ -54,11 +54,11 @@ class LeftSide:
         horizon = {_T: int(T)}
         ends = [self.last if self.aggregate == "last" else self.first, self.last]
         first, last = (end.subs(horizon) for end in ends)
-        if not (first.is_real and last.is_real and 0 <= first <= last + 1 <= T + 1):
+        if not (first.is_real and last.is_real and -1 <= last <= T and (first >= 0 or last < 0)):
             raise InputError(
                 f"the left side is to run over rounds {ends[0]} .. {ends[1]}, not in 0 .. T = {T}"
             )
-        return range(int(first), int(last) + 1)
+        return range(max(int(first), 0), int(last) + 1)
 
 
 @dataclass(frozen=True)
@@ -205,7 +205,10 @@ class Statement:
         """Each condition with its slack (right - left) and whether it holds, at ``values``."""
         arrays, shape = self._inputs(values)
         judged = self._judge(arrays)
-        return [(c, _plain(right - left, shape), _plain(holds, shape)) for c, left, right, holds in judged]
+        with np.errstate(invalid="ignore"):  # infinite on both sides
+            return [
+                (c, _plain(right - left, shape), _plain(holds, shape)) for c, left, right, holds in judged
+            ]
 
     @cached_property
     def _stable(self) -> tuple[Definition, ...]:

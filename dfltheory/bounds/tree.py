@@ -128,12 +128,12 @@ def at_numbers(formula: Expr, numbers: Mapping[Any, Any]) -> Expr:
     Raises
     ------
     InputError
-        A power or an exponential is too large, or its exponent is no fraction.
+        A power or an exponential is too large.
     """
     parts = [at_numbers(part, numbers) for part in formula.args]
     if isinstance(formula, (sp.Pow, sp.exp)):
         power = parts[-1]
-        if not (power.is_Rational and abs(power) * _longest(parts[0]) <= POWERS):
+        if not (power.is_real and abs(sp.N(power)) * _longest(parts[0]) <= POWERS):
             raise InputError(f"a power is too large for rational numbers: {reprlib.repr(str(formula))}")
     return formula.func(*parts) if parts else numbers.get(formula, formula)
 
@@ -214,6 +214,8 @@ def _made(function: Callable[..., Expr], *parts: Expr) -> Expr:
         raise InputError("a formula divides by zero, or is not finite")
     if made.has(sp.I) or made.is_extended_real is False:
         raise InputError("a formula has a part that is no real number")
+    if made.is_number and not made.is_Rational and abs(sp.N(made)) > 2**BITS:
+        raise InputError(f"a number of a formula is larger than 2^{BITS}")
     return _small(made)
 
 

@@ -102,13 +102,18 @@ def falsify(
 
 def _exactly(file: Path, as_json: bool) -> None:
     """Both sides as fractions; status 1 when the left is the larger."""
+    from dfltheory.analysis.digits import whole
     from dfltheory.analysis.falsify.finding import instance_of
     from dfltheory.analysis.rational import verify
 
     instance, theorem = instance_of(file)
     told = verify(instance, theorem)
-    fields = {name: str(value) for name, value in told.values.items()}
-    sides = {"left": str(told.left), "right": str(told.right), "refuted": told.left > told.right}
+    fields = {name: whole(value) for name, value in told.values.items()}
+    sides = {
+        "left": whole(told.left),
+        "right": whole(told.right),
+        "refuted": told.left > told.right,
+    }
     emit(sides | {"why": told.why, "values": fields}, lambda: print(told), as_json)
     leave(told.left <= told.right)
 

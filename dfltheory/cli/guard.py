@@ -12,7 +12,7 @@ from typing import Any
 
 from typer.core import TyperCommand, TyperGroup, TyperOption
 
-from dfltheory.errors import LARGEST_WHOLE, DFLTheoryError, InputError
+from dfltheory.errors import LARGEST_WHOLE, DFLTheoryError, InputError, shown
 
 
 class StoppedError(DFLTheoryError):
@@ -91,7 +91,7 @@ def ended(work: Callable[[], int]) -> int:
 
 def refuse(message: str) -> int:
     if message:  # a group without its command has printed its help
-        print(f"dfltheory: {' '.join(message.split())}", file=sys.stderr)
+        print(f"dfltheory: {shown(' '.join(message.split()))}", file=sys.stderr)
     return 2
 
 

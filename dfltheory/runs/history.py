@@ -15,7 +15,7 @@ import torch
 
 from dfltheory.constants import NetworkConstants, ProblemConstants
 from dfltheory.documents import line, maybe, number, one_of, record, truth, whole
-from dfltheory.errors import LARGEST_WHOLE, GraphError
+from dfltheory.errors import LARGEST_WHOLE, GraphError, shown
 from dfltheory.files import reading
 from dfltheory.runs import storage
 from dfltheory.runs.facts import NetworkFacts, RunFacts
@@ -146,7 +146,7 @@ class History:
         ]
         ended = f"; diverged by round {self.diverged_at}" if self.diverged_at is not None else ""
         ended += f"; stopped at round {self.stopped_at}" if self.stopped_at is not None else ""
-        return f"<{type(self).__name__}: {what}: {', '.join(moved)}{ended}>"
+        return f"<{type(self).__name__}: {shown(what)}: {', '.join(moved)}{ended}>"
 
     @property
     def _last(self) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from dataclasses import asdict, dataclass, fields
 from functools import reduce
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -42,19 +43,26 @@ def recorded(algorithm: Algorithm) -> list[Any]:
 def algorithm_of(document: list[Any]) -> Algorithm:
     """The algorithm of :func:`recorded`'s list.
 
-    Only modules that have been imported are looked into: a file runs no code.
+    Only modules that have been imported are looked into, and only what they hold already: a file runs no code
+    (a module's attributes may be imported as they are asked for).
     """
     name, letters, module, kind = document
-    found = reduce(lambda at, part: getattr(at, part, None), kind.split("."), sys.modules.get(module))
+    found: Any = reduce(_held, kind.split("."), sys.modules.get(module))
     if isinstance(found, type) and issubclass(found, Algorithm) and isinstance(letters, dict):
         pairs = {f.name for f in fields(found) if isinstance(f.default, tuple)}  # lists in JSON
-        given = {k: tuple(v) if k in pairs and isinstance(v, list) else v for k, v in letters.items()}
+        given: dict[str, Any] = {
+            k: tuple(v) if k in pairs and isinstance(v, list) else v for k, v in letters.items()
+        }
         try:
             return found(**given)
         except (TypeError, ValueError):  # the class has changed since
             pass
     text = letters if isinstance(letters, str) else ", ".join(f"{k}={v!r}" for k, v in letters.items())
     return Recorded(module, kind, name, text)
+
+
+def _held(at: Any, part: str) -> Any:
+    return vars(at).get(part) if isinstance(at, (ModuleType, type)) else None
 
 
 def refuse_unwritable(algorithm: Algorithm) -> None:

@@ -13,6 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from dfltheory.documents import short
 from dfltheory.errors import DataError, InputError
 from dfltheory.files import check_belongs, reading, replacing
 
@@ -86,7 +87,7 @@ def read(path: str | os.PathLike[str], kind: str) -> tuple[dict[str, Tensor], di
         raise DataError(f"{path} cannot be read: {str(error)[:200]}") from error
     with reading(path, kind):
         if document.get("kind") != kind:
-            raise DataError(f"{path} holds {document.get('kind')!r}, not {kind!r}")
+            raise DataError(f"{path} holds {short(document.get('kind'))}, not {kind!r}")
         return tensors | {name: tensors[first] for name, first in document.pop("aliases").items()}, document
 
 

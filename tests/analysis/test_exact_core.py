@@ -33,9 +33,7 @@ def cases():
         *pairs,
         *(pytest.param(v, DIRECTED, id=k) for k, v in directed.items()),
         pytest.param(a.DFedSAM(eta=0.1, K=2, Q=2, rho=0.0), mixing, id="random-mixing"),
-        pytest.param(
-            a.DFedADMM(eta=0.1, K=2, lam=0.5), mixing, id="random-mixing-dfedadmm", marks=pytest.mark.slow
-        ),
+        pytest.param(a.DFedADMM(eta=0.1, K=2, lam=0.5), mixing, id="random-mixing-dfedadmm"),
         pytest.param(a.FedAvg(eta=0.1, K=2, alpha=0.5), None, id="fedavg"),
         pytest.param(a.Local(eta=0.1, K=2), None, id="local"),
     ]

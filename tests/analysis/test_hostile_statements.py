@@ -1,6 +1,7 @@
 """Statements that files carry: rounds outside of the run, infinite conditions, towers of powers."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -56,9 +57,64 @@ def test_towers_are_refused_by_rational_numbers(tmp_path, capsys, path, formula)
     assert "a power is too large" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("formula", [["Pow", ["Add", "T", 1], 300], ["Pow", ["Add", "T", 1], -300], 0])
+@pytest.mark.parametrize("as_json", [[], ["--json"]])
+def test_bounds_of_any_size_are_told(tmp_path, capsys, formula, as_json):
+    told = bounds.theorem_to_document(THEOREM) | {"key": "own.statement", "conditions": []}
+    told["parts"] = {"all": formula}
+    document = json.loads(Path(sent(tmp_path, ("remark",), "")).read_text()) | {"theorem": told}
+    file = tmp_path / "own.json"
+    file.write_text(json.dumps(document))
+    small = formula == 0 or formula[-1] < 0
+    assert cli.run(["falsify", "--replay", str(file), "--exact", *as_json]) == small
+    assert capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("left", "words"),
+    [
+        (["Pow", ["Add", "T", 1], 300], "fails by "),
+        (["Pow", ["Add", "K", -100], ["Rational", 1, 2]], "fails by "),
+        (["Pow", ["Add", "T", 1], ["Pow", 2, ["Rational", 1, 2]]], "fails by "),
+    ],
+)
+def test_conditions_that_fail_by_any_number_say_so(tmp_path, capsys, left, words):
+    file = sent(tmp_path, ("conditions", 0, "left"), left)
+    assert cli.run(["falsify", "--replay", file, "--exact"]) == 2
+    assert words in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("formula", [["floor", ["exp", 2e10]], ["Pow", ["Pow", 1e300, 4000], 4000]])
+def test_numbers_of_a_formula_have_a_limit(formula):
+    document = put(bounds.theorem_to_document(THEOREM), ("parts", next(iter(THEOREM.parts))), formula)
+    assert "a number of a formula is larger than" in refused(bounds.theorem_from_document, document)
+
+
+def test_a_left_side_that_begins_after_the_run_has_no_rounds():
+    late = replace(THEOREM, lhs=replace(THEOREM.lhs, first=sp.Integer(7), last=s.T))
+    assert not late.lhs.rounds(4)
+    assert late.lhs.rounds(9) == range(7, 10)
+    assert not replace(late.lhs, first=sp.S.Zero, last=s.T - 1).rounds(0)
+    assert not replace(late.lhs, aggregate="last", last=s.T - 1).rounds(0)
+
+
+def test_both_sides_of_a_condition_infinite_is_no_warning():
+    """Warnings are errors in this suite."""
+    told = bounds.theorem_to_document(THEOREM)
+    for side in ("left", "right"):
+        told = put(told, ("conditions", 0, side), ["Pow", "T", 400])
+    theorem = bounds.theorem_from_document(told)
+    values = dict.fromkeys(theorem.needs, 1.0) | {"T": 1000, "m": 2, "K": 1, "Q": 1, "lam": 0.5, "q": 0.5}
+    values = {name: v for name, v in values.items() if name in theorem.needs}
+    _, slack, holds = theorem.check_conditions(**values)[0]
+    assert np.isnan(slack)
+    assert not holds
+
+
 def test_powers_of_ordinary_size_are_what_sympy_makes_of_them():
     numbers = {s.T: sp.Integer(9), s.K: sp.Rational(2, 3)}
     formula = sp.sqrt(s.T) * s.K**s.T + sp.floor(s.T * s.K) / sp.Max(s.K, s.T) + sp.exp(s.K)
+    formula += sp.exp(-sp.sqrt(s.T + 1)) + s.T ** sp.Float(0.5) + s.T ** sp.log(s.T)
     assert at_numbers(formula, numbers) == formula.xreplace(numbers)
     with pytest.raises(InputError, match="too large"):
         at_numbers(s.K ** (s.T**8), numbers)

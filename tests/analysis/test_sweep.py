@@ -245,7 +245,6 @@ def test_a_cell_that_kills_its_worker_is_kept_as_failed_and_the_others_go_on(
     assert_same(last.results, whole)
 
 
-@pytest.mark.slow  # quickly, what ends workers: the sweeps that are killed, below
 def test_a_cell_whose_worker_was_killed_once_runs_again(plan, tmp_path, whole, stored, monkeypatch):
     """In processes of their own, whose numbers are those of this one."""
     log = tmp_path / "log"

@@ -74,11 +74,10 @@ statements take the way of the plain one."""
 
 
 def _slowly(key, variant):
-    return (
-        (key, variant) != WINDOWS
-        and (variant.startswith("corrected_") or key.startswith("dfedsgpsm."))
-        and variant != "printed"
-    )
+    """Beside another sound variant of the statement."""
+    if key == WINDOWS[0]:
+        return variant != WINDOWS[1]
+    return variant.startswith("corrected_")
 
 
 SOUND = [

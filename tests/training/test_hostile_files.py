@@ -5,7 +5,10 @@ JSON inside is a bomb. Nothing may come out but a result or one line, and soon.
 """
 
 import json
+import os
 import struct
+import subprocess
+import sys
 import time
 
 import pytest
@@ -14,7 +17,9 @@ import dfltheory as dfl
 from dfltheory import algorithms, graphs, tasks
 from dfltheory.analysis.config import load_plan
 from dfltheory.analysis.config.plan import BYTES
+from dfltheory.analysis.falsify.document import read_document
 from dfltheory.analysis.results import MANIFEST, load_results, load_verdicts
+from dfltheory.runs import storage
 from dfltheory.runs.history import History
 from tests.hostile import places, put, refused
 
@@ -145,3 +150,73 @@ def test_facts_of_a_history_are_read_with_their_types(tmp_path, name, value):
     changed = json.dumps(put(document, ("facts", name), value))
     (tmp_path / "sent").write_bytes(joined(put(head, DOCUMENT, changed), good[8 + size :]))
     assert f"{tmp_path / 'sent'}: facts.{name} = " in refused(History.load, tmp_path / "sent")
+
+
+def recorded_as(tmp_path, **fields):
+    """A good history, some of whose document's fields are others."""
+    tensors, document = storage.read(run(tmp_path / "run").save(tmp_path / "good"), "dfltheory.History")
+    return storage.write(tmp_path / "sent", tensors, document | fields)
+
+
+LAZY = """
+import sys
+import numpy, scipy, torch
+before = set(sys.modules)
+from dfltheory.runs.records import algorithm_of
+for module, kind in (("scipy", "datasets.face"), ("torch", "_inductor.config"), ("torch", "classes.a.b")):
+    print(type(algorithm_of(["x", {}, module, kind])).__name__)
+assert not [n for n in set(sys.modules) - before if n.startswith(("scipy.datasets", "torch._inductor"))]
+"""
+
+
+def test_names_of_algorithms_import_nothing_that_a_module_would_fetch():
+    ended = subprocess.run([sys.executable, "-c", LAZY], capture_output=True, text=True)
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert ended.stdout.split() == ["Recorded"] * 3
+
+
+def test_what_a_history_is_called_comes_out_escaped(tmp_path):
+    told = repr(History.load(recorded_as(tmp_path, task="\x1b[31m" + "x" * 9000)))
+    assert told.isprintable()
+    assert len(told) < 2000
+
+
+@pytest.mark.parametrize("kind", [0, None, "k" * 5000, "\x1b[31m"])
+def test_what_a_file_calls_itself_is_told_short_and_escaped(tmp_path, kind):
+    line = refused(History.load, recorded_as(tmp_path, kind=kind))
+    assert line.isprintable()
+
+
+def test_cells_are_named_once_by_short_names(tmp_path):
+    for keys in (["a" * 300], ["abc", "abc"]):
+        cells = [{"key": key, "settings": {}} for key in keys]
+        (tmp_path / MANIFEST).write_text(json.dumps({"title": "a", "cells": cells}))
+        assert refused(load_results, tmp_path)
+
+
+@pytest.mark.parametrize("what", ["folder", "pipe", "device", "error"])
+def test_a_record_that_is_no_file_has_not_happened(tmp_path, what):
+    (tmp_path / MANIFEST).write_text(json.dumps({"title": "a", "cells": [{"key": "abc", "settings": {}}]}))
+    file = tmp_path / "cells" / "abc.json"
+    file.parent.mkdir()
+    if what == "folder":
+        file.mkdir()
+    elif what == "pipe":
+        os.mkfifo(file)
+    elif what == "device":
+        file.symlink_to("/dev/zero")
+    else:
+        file.write_text('{"status": "failed", "error": "x"}')
+    (cell,) = load_results(tmp_path).cells
+    assert (cell.status, cell.error, cell.configuration) == ("missing", None, {})
+
+
+@pytest.mark.parametrize("read", [load_verdicts, read_document])
+def test_devices_are_not_read(tmp_path, read):
+    (tmp_path / "sent").symlink_to("/dev/zero")
+    assert str(tmp_path / "sent") in refused(read, tmp_path / "sent")
+
+
+def test_verdicts_that_are_none_name_their_file(tmp_path):
+    (tmp_path / "verdicts.json").write_text("[{}]")
+    assert str(tmp_path) in refused(load_verdicts, tmp_path / "verdicts.json")

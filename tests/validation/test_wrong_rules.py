@@ -61,8 +61,8 @@ def alone(values, times=1):
     ("claims_of", "name", "fixed"),
     [
         (effects.more_local_steps, "DFedAvg", {"K": 5}),
-        pytest.param(effects.momentum, "DFedSGPM", {"alpha": 0.5}, marks=pytest.mark.slow),
-        pytest.param(effects.penalty, "DFedADMM", {"lam": 0.2}, marks=pytest.mark.slow),
+        (effects.momentum, "DFedSGPM", {"alpha": 0.5}),
+        (effects.penalty, "DFedADMM", {"lam": 0.2}),
         (effects.radius, "DFedSAM", {"rho": 0.1}),
     ],
 )

@@ -61,8 +61,8 @@ def read_document(path: str | os.PathLike[str], required: tuple[str, ...] = ()) 
     """
     try:
         with reading(path, "a counterexample"):
-            if os.path.getsize(path) > BYTES:
-                raise InputError(f"it has more than {BYTES} bytes")
+            if os.path.getsize(path) > BYTES or not os.path.isfile(path):
+                raise InputError(f"a counterexample is a regular file of at most {BYTES} bytes")
             data = json.loads(Path(path).read_text(encoding="utf-8"))
             if isinstance(data, dict) and data.get("format") == 1:
                 raise InputError(

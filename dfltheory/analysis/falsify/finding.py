@@ -368,6 +368,8 @@ def _statement(path: str | Path, document: dict[str, Any]) -> Theorem:
         ours = theorem_to_document(registry.get(key, variant))
         if document["theorem"] != json.loads(json.dumps(ours)):
             raise DataError(f"{path} carries another statement under the name of the registered {theorem}")
+    if document.get("instance") and not theorem.lhs.rounds(document["instance"]["run"]["rounds"]):
+        raise DataError(f"{path}: the left side of {theorem} is about none of the rounds of the run")
     return theorem
 
 

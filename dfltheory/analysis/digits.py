@@ -1,0 +1,33 @@
+"""Fractions as text, however long: ``str`` refuses whole numbers of more than 4,300 digits."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from fractions import Fraction
+
+import sympy as sp
+
+SHOWN = 10**300
+
+
+def short(value: Fraction, digits: int = 15) -> str:
+    """As it is where it is short, else so many digits of it."""
+    fits = max(value.denominator, abs(value.numerator)) < SHOWN
+    return str(value) if fits else f"{about(value, digits)}..."
+
+
+def about(value: Fraction, digits: int) -> str:
+    """A decimal number, with an exponent of any size."""
+    try:
+        return f"{float(value):.{digits}g}"
+    except OverflowError:
+        return str(sp.N(sp.Rational(value.numerator, value.denominator), digits))
+
+
+def whole(value: Fraction) -> str:
+    """All of its digits."""
+    over, under = (f"{Decimal(n):f}" for n in (value.numerator, value.denominator))
+    return over if under == "1" else f"{over}/{under}"
+
+
+__all__ = ["about", "short", "whole"]
