@@ -291,6 +291,16 @@ def test_a_theorem_may_speak_of_compression_and_of_the_least_eigenvalue(compress
     assert "it does not say at which compressor" in dfl.compare(run, elsewhere).reason
 
 
+def test_one_client_alone_has_the_least_eigenvalue_1():
+    """That of its matrix: what gossip would keep back is nothing."""
+    task = dfl.tasks.Quadratic(np.full((1, 1, 1), 1.0), np.zeros((1, 1)))
+    run = run_of(
+        dfl.algorithms.CHOCOSGD(eta=0.5, gamma=0.5), task=task, network=np.ones((1, 1)), x0=np.full(1, 1.5)
+    )
+    assert run.values()["lam_min"] == 1
+    assert dfl.compare(run, compressed()).kind in ("holds", "vacuous")
+
+
 def test_falsify_searches_it_where_numbers_are_not_compressed():
     """In one dimension the largest entry is all there is."""
     assert not dfl.falsify(compressed(), seconds=1, seed=0).violated

@@ -50,9 +50,10 @@ def network_constants(
     elif doubly:
         spectra = [report_of(W, drawn.eps) for W in drawn.matrices]
         lam = max(found.lam for found in spectra)
-        least = [found.lambda_m for found in spectra if found.lambda_m is not None]
-        if drawn.exact and len(least) == len(spectra):
-            lam_min = min(least)
+        least = [1.0 if sequence.m == 1 else found.lambda_m for found in spectra]
+        known = [value for value in least if value is not None]
+        if drawn.exact and len(known) == len(least):
+            lam_min = min(known)
         standing |= {} if drawn.exact else {"lam": "estimate"}
         errors |= {} if drawn.exact else {"lam": 0.0}
     if push_sum or (push_sum is None and not doubly):

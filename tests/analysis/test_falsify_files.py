@@ -111,9 +111,9 @@ def test_what_is_read_replays_to_an_end_or_to_one_line(kind, tmp_path, monkeypat
             file.write_text(json.dumps(put(document, path, value)))
             if refused(file) is not None:
                 continue
-            started = time.monotonic()
+            started = time.process_time()
             refused(file, replay)
-            assert time.monotonic() - started < 120
+            assert time.process_time() - started < 120
             tried += 1
     assert tried >= 1
 

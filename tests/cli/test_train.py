@@ -88,7 +88,11 @@ def accuracy_of(capsys, *arguments):
     ("options", "least"),
     [
         ("mnist --model mnist_2nn --m 100 --task-option examples=12000 --rounds 10", 0.75),
-        ("cifar10 --model cifar_cnn --task-option examples=5000 --task-option test_examples=1000 --rounds 8", 0.25),
+        (
+            "cifar10 --model cifar_cnn --rounds 8 --task-option examples=5000 "
+            "--task-option test_examples=1000",
+            0.25,
+        ),
     ],
 )
 def test_images_are_learned_on_a_ring(capsys, data_root, options, least):

@@ -81,6 +81,7 @@ CASES = {name: (name, LETTERS[name], copies_of(name) + 0.3) for name in alg.ALGO
 CASES["fedrod"] = ("fedrod", LETTERS["fedrod"], 4.3)  # two gradients at once
 CASES["dfedavgm"] = ("dfedavgm", {"eta": 0.1, "K": 2, "alpha": 0.9}, 3.3)
 CASES["dfedavgm-kept"] = ("dfedavgm", LETTERS["dfedavgm"], 4.3)
+CASES["fedpd"] = ("fedpd", LETTERS["fedpd"], 6.3)  # two that are kept are replaced at once
 CASES["fedavg-sampled"] = ("fedavg", {"eta": 0.1, "K": 2, "participation": 0.1}, 3.3)
 CASES["chocosgd"] = ("chocosgd", LETTERS["chocosgd"], 6.9)  # places of the largest take 8 bytes each
 

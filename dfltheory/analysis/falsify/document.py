@@ -59,8 +59,8 @@ def read_document(path: str | os.PathLike[str], required: tuple[str, ...] = ()) 
         One line: the file is no such document, is of an older format, or the first field that is not what it
         must be.
     """
-    try:
-        with reading(path, "a counterexample"):
+    with reading(path, "a counterexample"):
+        try:
             if os.path.getsize(path) > BYTES or not os.path.isfile(path):
                 raise InputError(f"a counterexample is a regular file of at most {BYTES} bytes")
             data = json.loads(Path(path).read_text(encoding="utf-8"))
@@ -70,10 +70,8 @@ def read_document(path: str | os.PathLike[str], required: tuple[str, ...] = ()) 
                     "with the version that wrote it"
                 )
             return _document(data, required)
-    except DataError:
-        raise
-    except DFLTheoryError as wrong:
-        raise DataError(f"{path} holds no counterexample: {wrong}") from None
+        except DFLTheoryError as wrong:
+            raise DataError(f"{path} holds no counterexample: {wrong}") from None
 
 
 def built(data: Any) -> Instance:
