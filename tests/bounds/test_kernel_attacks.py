@@ -44,6 +44,13 @@ def test_a_word_that_only_looks_like_one_is_refused():
         r.mean_of(N.sum(s.K, Light()))
 
 
+def test_what_bounds_half_of_a_moment_does_not_take_its_place():
+    mean, noise = r.mean_of(N), r.variance(A)
+    assert r.chain(mean, noise).right == noise.right
+    with pytest.raises(RuleError, match="one moment alone must stand on the left"):
+        r.chain(mean, r.add([sp.S.Half], noise))
+
+
 def test_a_fact_has_no_side_that_changes():
     fact = r.variance(A)
     for side in (fact.left, fact.right):
