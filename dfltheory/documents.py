@@ -55,11 +55,12 @@ def truth(place: str, value: Any) -> bool:
     return must(place, value, isinstance(value, bool), "true or false")
 
 
-def line(most: int, pattern: str = r"[^\x00-\x1f]*", words: str = "a line") -> Read:
-    """Text of at most ``most`` characters, all of which ``pattern`` allows."""
+def line(most: int, pattern: str | None = None, words: str = "a line") -> Read:
+    """Text of at most ``most`` characters that ``pattern`` allows, or that are printable."""
 
     def read(place: str, value: Any) -> str:
-        fits = isinstance(value, str) and len(value) <= most and re.fullmatch(pattern, value) is not None
+        fits = isinstance(value, str) and len(value) <= most
+        fits = fits and (value.isprintable() if pattern is None else re.fullmatch(pattern, value) is not None)
         return must(place, value, fits, f"{words} of at most {most} characters")
 
     return read

@@ -133,3 +133,11 @@ def test_a_condition_with_an_infinite_left_side_fails():
 
 def test_the_file_itself_replays(tmp_path):
     assert cli.run(["falsify", "--replay", sent(tmp_path, ("remark",), "as it was"), "--exact"]) == 1
+
+
+@pytest.mark.parametrize("name", ["\x9b31m", "a\u202eb", "\x1b[31m", "a\nb"])
+def test_names_are_printable(tmp_path, capsys, name):
+    assert cli.run(["falsify", "--replay", sent(tmp_path, ("conditions", 0, "name"), name)]) == 2
+    line = capsys.readouterr().err
+    assert "theorem.conditions[0].name = " in line
+    assert line.strip().isprintable()
