@@ -15,6 +15,21 @@ from dfltheory.errors import InputError, UnknownNameError
 Standing = Literal["exact", "bound", "estimate"]
 """How a number is known: ``exact`` value, proved ``bound`` on it, or ``estimate`` from samples."""
 
+FRESH_STEP = "fresh draws each gossip step"
+FRESH_ROUND = "fresh draws each round"
+SEQUENCES: dict[str, str] = {
+    "fixed": "one mixing matrix in all rounds",
+    "periodic": "a given list of mixing matrices that repeats",
+    "windows": "a given sequence of which only products over windows of rounds contract",
+    FRESH_STEP: "an independent draw from one distribution for each gossip step",
+    FRESH_ROUND: "an independent draw from one distribution for each round, applied in all its gossip steps",
+    "any": "a sequence of any origin whose matrices contract one by one",
+}
+"""The kinds of network sequences: what a run has, and what a statement covers.
+
+With one gossip step a round, the two kinds of draws are the same.
+"""
+
 
 @dataclass(frozen=True)
 class ProblemConstants:
@@ -97,4 +112,4 @@ class NetworkConstants:
         return self.standing.get(name, "exact")
 
 
-__all__ = ["NetworkConstants", "ProblemConstants", "Standing"]
+__all__ = ["FRESH_ROUND", "FRESH_STEP", "SEQUENCES", "NetworkConstants", "ProblemConstants", "Standing"]

@@ -21,7 +21,14 @@ from dfltheory.graphs.push_sum import (
     remark_1_q,
     sigma_2,
 )
-from dfltheory.graphs.sequences import Constant, MixingSequence, Periodic, UserSequence, as_sequence
+from dfltheory.graphs.sequences import (
+    Constant,
+    MixingSequence,
+    Periodic,
+    UserSequence,
+    as_sequence,
+    kind_of,
+)
 from dfltheory.graphs.spectral import (
     Scaling,
     SpectralReport,
@@ -39,9 +46,11 @@ from dfltheory.graphs.time_varying import (
     ClientSampling,
     LinkFailures,
     LossDriven,
+    OnePerRound,
     RandomMatching,
     RandomNeighbors,
     one_peer_exponential,
+    one_per_round,
 )
 from dfltheory.graphs.topologies import (
     TOPOLOGIES,
@@ -88,6 +97,7 @@ __all__ += ["column_stochastic", "row_stochastic", "fastest_mixing"]
 __all__ += ["DENSE_LIMIT", "adjacency", "as_matrix", "read_matrix_file"]
 # sequences
 __all__ += ["MixingSequence", "as_sequence", "Constant", "Periodic", "UserSequence", "one_peer_exponential"]
+__all__ += ["OnePerRound", "kind_of", "one_per_round"]
 __all__ += ["RandomMatching", "RandomNeighbors", "ClientSampling", "LinkFailures", "LossDriven"]
 __all__ += ["Matcha"]
 # assumptions

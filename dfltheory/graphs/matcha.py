@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 import networkx as nx
 import numpy as np
 import scipy.sparse as sp
 
+from dfltheory.constants import FRESH_STEP
 from dfltheory.errors import DFLTheoryError, GraphError, InputError
 from dfltheory.graphs.connectivity import check_connected
 from dfltheory.graphs.matrices import Matrix, adjacency, real, settle
@@ -39,6 +41,7 @@ class Matcha:
     p: np.ndarray = field(init=False, repr=False)
     alpha: float = field(init=False)
     lam_squared: float = field(init=False, repr=False)
+    kind: ClassVar[str] = FRESH_STEP
 
     def __post_init__(self) -> None:
         from scipy.optimize import minimize_scalar  # slow to import, and few ask for these networks

@@ -3,20 +3,22 @@
 A sequence has ``m``, ``random`` (does W_t depend on chance?) and ``matrix(t, rng, losses=None)``. Chance
 comes from ``rng`` alone, so that the same generator gives the same matrix; round t of a sequence that is
 not random depends on t alone. A sequence may also tell ``eps``, the rounding unit of the type that its
-matrices came in: their sums are right to that.
+matrices came in: their sums are right to that; and its ``kind``, a name of
+:data:`dfltheory.constants.SEQUENCES` (see :func:`kind_of`).
 """
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, runtime_checkable
 
 import networkx as nx
 import numpy as np
 
-from dfltheory.errors import GraphError, InputError
+from dfltheory.constants import SEQUENCES
+from dfltheory.errors import GraphError, InputError, one_of
 from dfltheory.graphs.matrices import ROUNDING, Matrix, as_matrix, read_matrix
 from dfltheory.graphs.weights import default_weights
 
@@ -79,13 +81,17 @@ class Constant(Periodic):
 
 @dataclass(frozen=True, eq=False)
 class UserSequence:
-    """A user's callable: ``f(t)``, or ``f(t, rng)`` where it draws from chance."""
+    """A user's callable: ``f(t)``, or ``f(t, rng)`` where it draws from chance.
+
+    ``kind`` is what its author declares of it, a name of :data:`dfltheory.constants.SEQUENCES`.
+    """
 
     f: Callable[..., Any]
     m: int
     random: bool = False
     name: str = "user"
     eps: float = ROUNDING
+    kind: str | None = None
 
     def matrix(self, t: int, rng: np.random.Generator, losses: np.ndarray | None = None) -> Matrix:
         W = as_matrix(self.f(t, rng) if self.random else self.f(t), f"the matrix of round {t}")
@@ -127,6 +133,36 @@ def rounding(sequence: MixingSequence) -> float:
     return getattr(sequence, "eps", ROUNDING)
 
 
+def kind_of(sequence: Any) -> str:
+    """Return which kind of sequence this is, a name of :data:`dfltheory.constants.SEQUENCES`.
+
+    Sequences with a known period are ``fixed`` or ``periodic``. Others are what they declare as ``kind``,
+    and ``any`` if they declare nothing or choose neighbors by the losses.
+
+    Raises
+    ------
+    UnknownNameError
+        If the declared kind is not in the list.
+    InputError
+        If the declared kind contradicts what is known of the sequence.
+    """
+    declared = getattr(sequence, "kind", None)
+    if declared is not None:
+        one_of("kind of network sequence", declared, SEQUENCES)
+    if getattr(sequence, "needs_losses", False):
+        return "any"
+    period = None if sequence.random else getattr(sequence, "period", None)
+    if sequence.random and declared in ("fixed", "periodic"):
+        raise InputError(f"kind = {declared!r} contradicts random = True: a random sequence makes draws")
+    if declared == "fixed" and period != 1:
+        raise InputError("kind = 'fixed' needs one matrix: give the matrix itself as the network")
+    if declared is not None:
+        return declared
+    if period is None:
+        return "any"
+    return "fixed" if period == 1 else "periodic"
+
+
 def standing(drawn: Rounds) -> str:
     """What looking at these rounds says of all the others, in words."""
     if drawn.exact:
@@ -134,13 +170,23 @@ def standing(drawn: Rounds) -> str:
     return f"sampled: seen in {len(drawn.matrices)} rounds, no proof for others"
 
 
-def as_sequence(topology: Any) -> MixingSequence:
+def as_sequence(topology: Any, kind: str | None = None) -> MixingSequence:
     """Anything that tells how to mix, as a sequence of matrices.
 
     A sequence stays as it is; a networkx graph gets its edge weights, or Metropolis weights (undirected)
     or out-degree column-stochastic ones (directed); a matrix (dense, sparse, torch) is constant; a list of
-    matrices is periodic; a callable ``f(t)`` or ``f(t, rng)`` is asked every round.
+    matrices is periodic; a callable ``f(t)`` or ``f(t, rng)`` is asked every round. ``kind`` declares which
+    of :data:`dfltheory.constants.SEQUENCES` a callable is: without it, only statements that cover ``any``
+    sequence apply to its runs.
     """
+    if kind is not None:
+        if not callable(topology) or hasattr(topology, "matrix") or hasattr(topology, "shape"):
+            raise InputError(
+                f"kind = {kind!r} is for callables f(t) and f(t, rng); other networks have theirs"
+            )
+        declared = replace(_from_callable(topology), kind=kind)
+        kind_of(declared)
+        return declared
     if isinstance(topology, MixingSequence):
         return topology
     if isinstance(topology, nx.Graph):

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar, Literal
 
 import networkx as nx
 import numpy as np
 import scipy.sparse as sp
 
-from dfltheory.errors import InputError, whole_number
+from dfltheory.constants import FRESH_ROUND, FRESH_STEP
+from dfltheory.errors import InputError, UnknownNameError, whole_number
 from dfltheory.graphs.eigen import report_of
 from dfltheory.graphs.matrices import (
     Matrix,
@@ -23,7 +24,7 @@ from dfltheory.graphs.matrices import (
     settle,
     tolerance,
 )
-from dfltheory.graphs.sequences import Periodic
+from dfltheory.graphs.sequences import Periodic, as_sequence, kind_of
 from dfltheory.graphs.topologies import hops, random_targets
 from dfltheory.graphs.weights import column_stochastic_of, default_weights, metropolis_of
 
@@ -57,6 +58,7 @@ class RandomMatching:
     graph: nx.Graph | None = None
     name: str = "random_matching"
     random: bool = field(default=True, init=False)
+    kind: ClassVar[str] = FRESH_STEP
 
     def __post_init__(self) -> None:
         _check_links(self.name, self.m, 1)
@@ -104,6 +106,7 @@ class RandomNeighbors:
     name: str = "random_neighbors"
     random: bool = field(default=True, init=False)
     exchangeable: bool = field(default=True, init=False)
+    kind: ClassVar[str] = FRESH_STEP
 
     def __post_init__(self) -> None:
         _check_links(self.name, self.m, self.k)
@@ -128,6 +131,7 @@ class ClientSampling:
     k: int
     name: str = "client_sampling"
     random: bool = field(default=True, init=False)
+    kind: ClassVar[str] = FRESH_STEP
 
     def __post_init__(self) -> None:
         _check_links(self.name, self.m, 1)
@@ -159,6 +163,7 @@ class LinkFailures:
     W: sp.csr_array = field(init=False, repr=False)
     symmetric: bool = field(init=False)
     eps: float = field(init=False, repr=False)
+    kind: ClassVar[str] = FRESH_STEP
 
     def __post_init__(self) -> None:
         if not 0 <= real("p", self.p) < 1:
@@ -262,6 +267,69 @@ class LossDriven:
             return halves
         with np.errstate(over="ignore"):
             return 2 * (halves - halves.max(axis=1, keepdims=True))
+
+
+_FORWARDED = (
+    "m",
+    "random",
+    "period",
+    "eps",
+    "needs_losses",
+    "exchangeable",
+    "contraction_squared",
+    "law",
+)
+"""What :class:`OnePerRound` takes over from its sequence, if that has it."""
+
+
+class OnePerRound:
+    """Another sequence, one matrix of it for each round: all gossip steps of round t apply the same W_t.
+
+    With ``Q`` gossip steps, round t mixes by the power W_t^Q, as Algorithm 1 of DFedSAM-MGS is printed. The
+    package's sequences otherwise give each gossip step a matrix of its own. If the draws are independent,
+    E||(W_t - P)^Q x||^2 may be far larger than lambda^(2Q) ||x||^2.
+    """
+
+    m: int
+    random: bool
+    one_per_round: ClassVar[bool] = True
+
+    def __init__(self, sequence: Any):
+        self.of = as_sequence(sequence)
+        self.name = f"one_per_round({getattr(self.of, 'name', type(self.of).__name__)})"
+        for name in _FORWARDED:
+            if hasattr(self.of, name):
+                setattr(self, name, getattr(self.of, name))
+
+    @property
+    def kind(self) -> str:
+        """The kind of the sequence, of which draws are made once a round."""
+        kind = kind_of(self.of)
+        return FRESH_ROUND if kind == FRESH_STEP else kind
+
+    def matrix(self, t: int, rng: np.random.Generator, losses: np.ndarray | None = None) -> Matrix:
+        """W_t of round t."""
+        return self.of.matrix(t, rng) if losses is None else self.of.matrix(t, rng, losses)
+
+
+def one_per_round(
+    m: int,
+    of: Literal["random_matching", "random_neighbors", "client_sampling"] = "random_matching",
+    k: int | None = None,
+) -> OnePerRound:
+    """Return one draw of a random network for each round, by name; ``k`` as for that network."""
+    if of == "random_matching":
+        if k is not None:
+            raise InputError("k is for random_neighbors and client_sampling: random_matching has no k")
+        return OnePerRound(RandomMatching(m))
+    if of == "random_neighbors":
+        return OnePerRound(RandomNeighbors(m) if k is None else RandomNeighbors(m, k))
+    if of != "client_sampling":
+        known = {"random_matching", "random_neighbors", "client_sampling"}
+        raise UnknownNameError("random network", of, known)
+    if k is None:
+        raise InputError("client_sampling needs k, the number of sampled clients")
+    return OnePerRound(ClientSampling(m, k))
 
 
 MOST_LINKS = 10**9

@@ -15,11 +15,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from dfltheory.constants import NetworkConstants
+from dfltheory.constants import SEQUENCES, NetworkConstants
+from dfltheory.errors import one_of
 from dfltheory.graphs.assumptions import DOUBLY_STOCHASTIC
 from dfltheory.graphs.definition_1 import DRAWS, check_rounds
 from dfltheory.graphs.matrices import asymmetry, tolerance
-from dfltheory.graphs.sequences import Rounds, rounding
+from dfltheory.graphs.sequences import Rounds, kind_of, rounding
 from dfltheory.randomness import numpy_generator
 from dfltheory.version import __version__
 
@@ -43,6 +44,8 @@ class NetworkFacts:
     lam, lam_found : the contraction ||W - 11'/m|| of :class:`~dfltheory.constants.NetworkConstants` and how
         it is known (``exact``, ``bound``, ``estimate``); ``None`` where it does not exist
     fingerprint : SHA-256 of sparsity and weights of the matrices that were looked at
+    sequence : the kind of the sequence, a name of :data:`dfltheory.constants.SEQUENCES`. Files of earlier
+        versions lack it: then it is ``any`` unless the matrices are fixed or periodic
     """
 
     kind: NetworkKind
@@ -56,6 +59,13 @@ class NetworkFacts:
     lam: float | None = None
     lam_found: str | None = None
     fingerprint: str = ""
+    sequence: str = ""
+
+    def __post_init__(self) -> None:
+        if self.sequence == "":
+            known = self.kind if self.kind in ("fixed", "periodic") else "any"
+            object.__setattr__(self, "sequence", known)
+        one_of("kind of network sequence", self.sequence, SEQUENCES)
 
     @classmethod
     def of(cls, sequence: Any, rounds: int, known: NetworkConstants) -> NetworkFacts:
@@ -87,6 +97,7 @@ class NetworkFacts:
             lam=known.lam,
             lam_found=None if known.lam is None else known.standing_of("lam"),
             fingerprint=fingerprint(matrices),
+            sequence=kind_of(sequence),
         )
 
 
@@ -105,7 +116,11 @@ def period_of(sequence: Any) -> int | None:
 
 
 def drawn(sequence: Any, rounds: Iterable[int], root: int = 0, s: int = 0, times: int = 1) -> Iterable[Any]:
-    """The matrices of these rounds as seed ``s`` of a run draws them, ``times`` in each; equal losses."""
+    """The matrices of these rounds as seed ``s`` of a run draws them, ``times`` in each; equal losses.
+
+    A sequence with one matrix for each round gives that one alone.
+    """
+    times = 1 if getattr(sequence, "one_per_round", False) else times
     known = (np.zeros(sequence.m),) if getattr(sequence, "needs_losses", False) else ()
     for t in rounds:
         rng = numpy_generator(root, s, t, "network")

@@ -82,7 +82,15 @@ class EqualWeights:
 
     def __init__(self, of: MixingSequence, law: Law):
         self.of, self.law = of, law
-        known = ("m", "random", "period", "needs_losses", "eps")  # what a sequence may tell
+        known = (
+            "m",
+            "random",
+            "period",
+            "needs_losses",
+            "eps",
+            "kind",
+            "one_per_round",
+        )  # what a sequence may tell
         vars(self).update({name: getattr(of, name) for name in known if hasattr(of, name)})
 
     def matrix(self, t: int, rng: np.random.Generator, losses: np.ndarray | None = None) -> Matrix:
@@ -103,6 +111,7 @@ def networks() -> dict[str, Any]:
         "random_neighbors": graphs.RandomNeighbors,
         "client_sampling": graphs.ClientSampling,
         "loss_driven": graphs.LossDriven,
+        "one_per_round": graphs.one_per_round,
     }
 
 

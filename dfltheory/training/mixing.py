@@ -113,8 +113,9 @@ class Source:
     """One sequence W_0, W_1, ... of a run: how its matrices are drawn, checked, and made products.
 
     The q-th gossip step of round t uses W_{tQ+q}, Q = ``steps`` a round: the same matrix when the sequence is
-    constant, the next one when it moves with time, a fresh draw when it is random. What is not known before
-    the first round is checked by ``laws`` when it is drawn.
+    constant, the next one when it moves with time, a fresh draw when it is random. A sequence with
+    ``one_per_round`` gives all gossip steps of round t the matrix W_t. What is not known before the first
+    round is checked by ``laws`` when it is drawn.
     """
 
     def __init__(self, sequence: Any, laws: Laws, steps: int, product: Callable[..., Step]):
@@ -122,14 +123,16 @@ class Source:
         self.needs_losses = bool(getattr(sequence, "needs_losses", False))
         self.per_seed = bool(sequence.random or self.needs_losses)
         self.constant = self.period == 1
+        self.one_per_round = bool(getattr(sequence, "one_per_round", False))
         self._laws, self._product = laws, product
         self._kept: tuple[Any, int, Step] | None = None
 
     def matrix(self, t: int, q: int, rng: Any = _IDLE, losses: tuple[np.ndarray, ...] = ()) -> Any:
         """The matrix of gossip step q of round t."""
-        W = self.sequence.matrix(t * self.steps + q, rng, *losses)
+        index = t if self.one_per_round else t * self.steps + q
+        W = self.sequence.matrix(index, rng, *losses)
         if self.period is None:
-            self._laws.check(W, f"the matrix of round {t * self.steps + q}: ")
+            self._laws.check(W, f"the matrix of round {index}: ")
         return W
 
     def step(self, matrices: list[Any], rows: slice | None) -> Step:
@@ -333,14 +336,15 @@ class Round:
         if (known := self._steps.get((name, begin, times))) is None:
             matrices = [own[begin : begin + times] for own in self._drawn(name, begin + times)]
             source = self._network.sources[name]
-            if not (source.constant or source.per_seed) and begin + times > source.steps:
+            owned = source.constant or source.per_seed or source.one_per_round
+            if not owned and begin + times > source.steps:
                 raise InputError(
                     f"a round mixes {begin + times} times over a network that moves, of which it owns"
                     f" {source.steps}: let gossip_steps of the class be {begin + times}, so that rounds do"
                     " not overlap"
                 )
             steps = [source.step(own, self._team.rows) for own in matrices]
-            messages = np.stack([sum(_others(W, 0) for W in own) for own in matrices])
+            messages = np.stack([_messages(own) for own in matrices])
             known = self._steps[name, begin, times] = steps, messages, messages.sum(-1)
         return known
 
@@ -355,7 +359,7 @@ class Round:
         for row, (matrices, rng) in enumerate(self._matrices[name]):
             known = (self._losses[row],) if source.needs_losses and self._losses is not None else ()
             while len(matrices) < n:
-                same = source.constant and matrices
+                same = (source.constant or source.one_per_round) and matrices
                 matrices.append(matrices[0] if same else source.matrix(self._t, len(matrices), rng, known))
         return [matrices for matrices, _ in self._matrices[name]]
 
@@ -389,6 +393,14 @@ def _others(W: Any, axis: int) -> np.ndarray:
     """How many others hear each client (0: the weights in its column but its own), or are heard by it (1)."""
     linked = W != 0
     return np.asarray(linked.sum(axis=axis), dtype=np.float64).ravel() - linked.diagonal()
+
+
+def _messages(matrices: list[Any]) -> np.ndarray:
+    """Return how many messages each client sends in these gossip steps, (m,)."""
+    first = matrices[0]
+    if all(W is first for W in matrices):
+        return len(matrices) * _others(first, 0)
+    return np.sum([_others(W, 0) for W in matrices], axis=0)
 
 
 def _writes(z: Tensor) -> int:

@@ -15,7 +15,7 @@ from torch import Tensor
 from dfltheory.algorithms.base import Algorithm, replace
 from dfltheory.algorithms.blocks import blocks
 from dfltheory.analysis.exact.moments import Affine, Moments, Stage, apply, backward, one_round
-from dfltheory.analysis.exact.network import Law, is_constant, law_of
+from dfltheory.analysis.exact.network import Law, is_constant, law_of, laws_of
 from dfltheory.analysis.exact.probe import Probe, Readout, stacked
 from dfltheory.analysis.exact.problem import Problem
 
@@ -169,7 +169,7 @@ class Engine:
                 self._rounds.pop(next(iter(self._rounds)))
             self._rounds[key] = stages
         stages = self._rounds[key]
-        laws = [[law_of(self.sequence, t * s.times + q) for q in range(s.times)] for s in stages]
+        laws = [laws_of(self.sequence, t, s.times) for s in stages]
         if self.sequence.random and sum(1 for s in stages if s.mixed) > 1:
             raise self.probe.refusal("it mixes twice by one random matrix, or by different numbers of them")
         after, widths = self._settled(template, trial.after), self.layout.widths
@@ -297,9 +297,9 @@ class Engine:
 
     def _products(self, t: int, times: int) -> list[Array]:
         """All that ``times`` matrices of round t may be together."""
-        laws = [law_of(self.sequence, t * times + q) for q in range(times)]
         if self.sequence.random:  # each alone is enough to see that it moves nothing
-            return [np.linalg.matrix_power(W, times) for _, W in laws[0]]
+            return [np.linalg.matrix_power(W, times) for _, W in law_of(self.sequence, t * times)]
+        laws = laws_of(self.sequence, t, times)
         whole = np.eye(self.sequence.m)
         for law in laws:
             whole = law[0][1] @ whole

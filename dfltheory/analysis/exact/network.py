@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dfltheory.constants import FRESH_STEP
 from dfltheory.errors import InputError
 from dfltheory.graphs import as_sequence
 
@@ -23,6 +24,7 @@ class RandomMixing:
 
     random = True
     name = "random mixing"
+    kind = FRESH_STEP
 
     def __init__(self, matrices: Sequence[Any], probabilities: Sequence[float] | None = None):
         self.matrices = [dense(W) for W in matrices]
@@ -37,6 +39,11 @@ class RandomMixing:
 
     def matrix(self, t: int, rng: np.random.Generator, losses: Array | None = None) -> Array:
         return self.matrices[int(rng.choice(len(self.matrices), p=self.probabilities))]
+
+    def contraction_squared(self) -> float:
+        """lambda^2 = ||E[W'W] - 11'/m|| of doubly stochastic outcomes."""
+        square = sum(p * W.T @ W for p, W in self.law())
+        return float(np.linalg.norm(square - 1 / self.m, 2))
 
     def law(self) -> Law:
         """Every outcome with its probability."""
@@ -74,6 +81,15 @@ def law_of(sequence: Any, index: int) -> Law:
     if sequence.random:
         return sequence.law()
     return [(1.0, dense(sequence.matrix(index, np.random.default_rng(0))))]
+
+
+def laws_of(sequence: Any, t: int, times: int) -> list[Law]:
+    """Return the independent factors of the product of ``times`` gossip steps of round t, in order."""
+    if not getattr(sequence, "one_per_round", False):
+        return [law_of(sequence, t * times + q) for q in range(times)]
+    if times == 0:
+        return []
+    return [[(p, np.linalg.matrix_power(W, times)) for p, W in law_of(sequence, t)]]
 
 
 def is_constant(sequence: Any) -> bool:
