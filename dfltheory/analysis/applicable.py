@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 from sympy import sympify
 
-from dfltheory.bounds.scope import CHANGES, LAWS, Scope
+from dfltheory.bounds.scope import LAWS, Scope
 from dfltheory.bounds.symbols import NEUTRAL
 from dfltheory.bounds.theorem import Theorem
+from dfltheory.constants import SEQUENCES
 from dfltheory.errors import InputError
 from dfltheory.graphs.sequences import rounds_of
 from dfltheory.runs.facts import NetworkFacts
@@ -28,9 +29,6 @@ ABSENT: ChainMap[str, Any] = ChainMap(
 )  # fmt: skip
 """The values of hyperparameters at which what they are for does not happen. One that is not here, as a step
 size, or the order of the update, has no such value, and a theorem has to speak of it."""
-
-_CHANGE = {"fixed": "fixed", "periodic": "sequence", "varying": "sequence", "random": "random"}
-"""The kinds of networks in the words of a scope; those that follow the losses are in no scope."""
 
 
 def obstacle_of(run: History, thm: Theorem, values: dict[str, Any]) -> str | None:
@@ -72,7 +70,7 @@ def _outside(run: History, thm: Theorem, scope: Scope, values: dict[str, Any]) -
     if scope.bounded_gradients and not np.all(np.isfinite(values.get("B", math.inf))):
         return "it assumes bounded gradients, and no bound B is known for this problem: give B=..."
     found = _letters_obstacle(algorithm, thm, scope)
-    found = found or law_obstacle(run.network_facts, scope, run.topology, run.rounds)
+    found = found or law_obstacle(run.network_facts, scope, run.topology, run.rounds, algorithm.gossip_steps)
     if found or not scope.common_start or common_start(run):
         return found
     apart = f"mean ||x_i - xbar||^2 = {np.max(run.x0_spread):.3g} here"
@@ -115,7 +113,9 @@ def _hyperparameters(algorithm: Any) -> dict[str, Any]:
     return own | algorithm.theory_values()
 
 
-def law_obstacle(facts: NetworkFacts | None, scope: Scope, topology: Any, rounds: int) -> str | None:
+def law_obstacle(
+    facts: NetworkFacts | None, scope: Scope, topology: Any, rounds: int, gossip_steps: int
+) -> str | None:
     """Which law of the scope's network is broken, or None: over all matrices of a period, or many rounds."""
     law = scope.network
     if facts is None:
@@ -125,12 +125,9 @@ def law_obstacle(facts: NetworkFacts | None, scope: Scope, topology: Any, rounds
         return f"it speaks of {asked}, and this run {found}"
     if law == "none":
         return None
-    if scope.change == "fixed" and facts.kind != "fixed":
-        return "it speaks of one fixed mixing matrix, and this network changes from round to round"
-    if facts.kind == "losses":
-        return "it needs mixing matrices that do not depend on the samples, and these follow the losses"
-    if CHANGES.index(_CHANGE[facts.kind]) > CHANGES.index(scope.change):
-        return "it speaks of a given sequence of mixing matrices, and this network is random"
+    found = _sequence_obstacle(facts, scope, gossip_steps)
+    if found is not None:
+        return found
     if callable(law):
         if topology is None:
             return (
@@ -148,6 +145,25 @@ def law_obstacle(facts: NetworkFacts | None, scope: Scope, topology: Any, rounds
     }[law]
     name = "Definition 1" if law == "definition 1" else f"its law ({LAWS[law]})"
     return None if broken is None else f"the mixing matrix breaks {name}: {broken}"
+
+
+def _sequence_obstacle(facts: NetworkFacts, scope: Scope, gossip_steps: int) -> str | None:
+    """Why the statement does not cover this kind of network sequence, or None."""
+    if facts.kind == "losses" and scope.sequence != ("fixed",):
+        return "it needs mixing matrices that do not depend on the samples, and these follow the losses"
+    if facts.kind != "losses" and scope.covers_sequence(facts.sequence, gossip_steps):
+        return None
+    if scope.sequence == ("fixed",):
+        return "it covers one fixed mixing matrix, and this network changes from round to round"
+    covered = f"it covers the network sequences {', '.join(scope.sequence)}"
+    if facts.sequence != "any":
+        steps = f" with Q = {gossip_steps} gossip steps" if gossip_steps > 1 else ""
+        return f"{covered}, and this network is: {facts.sequence}{steps}"
+    choices = ", ".join(kind for kind in SEQUENCES if kind not in ("fixed", "any"))
+    return (
+        f"{covered}, and this network does not declare its kind: give as_sequence(f, kind=...), or a "
+        f"sequence with an attribute kind, one of {choices}"
+    )
 
 
 def common_start(run: History) -> bool:

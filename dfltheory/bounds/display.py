@@ -32,6 +32,11 @@ def condition_latex(condition: Condition, theorem: Statement | None = None) -> s
     )
 
 
+def sequences(theorem: Statement) -> tuple[str, ...]:
+    """The kinds of network sequences that it covers; none if it is about no network."""
+    return () if theorem.scope.network == "none" else theorem.scope.sequence
+
+
 _SPOKEN = ((r"\nabla", "grad"), (r"\mathbb{E}", "E"), (r"\|", "||"), (r"\le ", "<= "), (r"\cdot\,", "."))
 _WORD = re.compile(r"\\?[A-Za-z]+(?:_(?:\w|\{\w+\}))?")
 

@@ -16,11 +16,12 @@ from typing import Any, get_args
 import sympy as sp
 
 from dfltheory.bounds.clauses import Condition, Definition, Kind, LeftSide, Statement
-from dfltheory.bounds.scope import CHANGES, LAWS, Scope
+from dfltheory.bounds.scope import LAWS, Scope
 from dfltheory.bounds.symbols import BUILT_IN, GLOSSARY, Quantity, define
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.bounds.tree import from_tree, to_tree
 from dfltheory.bounds.units import Unit
+from dfltheory.constants import FRESH_STEP, SEQUENCES
 from dfltheory.documents import (
     Read,
     line,
@@ -137,6 +138,12 @@ def _network(place: str, value: Any) -> Any:
     return UnknownLaw(network.removeprefix("law: "))
 
 
+_CHANGES: dict[str, tuple[str, ...]] = {
+    "fixed": ("fixed",),
+    "sequence": ("fixed", "periodic"),
+    "random": ("fixed", "periodic", FRESH_STEP),
+}
+"""What the field ``change`` of earlier versions said, as kinds of sequences."""
 _line = line(4000)
 _SCOPE = record(
     {
@@ -144,12 +151,29 @@ _SCOPE = record(
         "network": _network,
         "letters": mapping(_letter, 200, _line),
         "notation": mapping(_line, 200, _line),
-        "change": one_of(*CHANGES),
         "participation": one_of("full", "sampled"),
         **dict.fromkeys(("common_start", "bounded_gradients", "two_blocks"), truth),
     },
-    {"samplewise": truth},  # which files of earlier versions do not have
+    # files of earlier versions have no samplewise, and change instead of sequence
+    {
+        "samplewise": truth,
+        "sequence": _list(one_of(*SEQUENCES)),
+        "change": one_of(*_CHANGES),
+    },
 )
+
+
+def _scope(place: str, data: Any) -> Scope:
+    """Read a scope. A file has ``sequence``, or ``change`` if an earlier version wrote it."""
+    given = _SCOPE(place, data)
+    change = given.pop("change", None)
+    if (change is None) == ("sequence" not in given):
+        raise InputError(f"{place} must have the field sequence, or, in old files, change")
+    if change is not None:
+        given["sequence"] = _CHANGES[change]
+    return Scope(**given)
+
+
 _QUANTITY = record(
     {
         **dict.fromkeys(("low", "high"), _end),
@@ -222,7 +246,7 @@ def theorem_from_document(document: Any) -> Theorem:
         "kind": one_of(*get_args(Kind)),
         "lhs": lambda place, data: LeftSide(**record(left)(place, data)),
         **dict.fromkeys(("parts", "schedule"), mapping(formula, 200, _line)),
-        "scope": lambda place, data: Scope(**_SCOPE(place, data)),
+        "scope": _scope,
         "conditions": _list(lambda place, data: Condition(**record(sides)(place, data))),
         "assumptions": _list(_line),
         "order": truth,

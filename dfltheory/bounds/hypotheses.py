@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from dfltheory.constants import FRESH_ROUND, FRESH_STEP
+
 
 @dataclass(frozen=True, order=True)
 class Hypothesis:
@@ -16,6 +18,8 @@ class Hypothesis:
 
 
 _ROWS = ("definition 1", "symmetric", "doubly stochastic")
+_GOSSIP = {"fixed", "periodic", FRESH_STEP, FRESH_ROUND}
+"""The kinds of sequences of which one gossip step contracts by lam, the worst norm or that in mean square."""
 SMOOTH = Hypothesis("smooth", "every f_i is L-smooth")
 SAMPLE_SMOOTH = Hypothesis(
     "sample smooth", "F_i(.; xi) is L-smooth for almost every xi; SAM steps by rho at most"
@@ -31,11 +35,20 @@ MOMENT = Hypothesis("moment", "(1/m) sum_i E||g_{i,k}||^2 <= S2 along the run")
 BELOW = Hypothesis("below", "f >= f*")
 KEPT = Hypothesis("mean kept", "the network keeps the mean: the columns of W sum to 1",
                   lambda scope: scope.network in (*_ROWS, "column-stochastic"))  # fmt: skip
-CONTRACTS = Hypothesis("contraction", "W is doubly stochastic, not of the samples; lam: its norm off P",
-                       lambda scope: scope.network in _ROWS)  # fmt: skip
+CONTRACTS = Hypothesis(
+    "contraction", "W is doubly stochastic, not of the samples; lam: its norm off P",
+    lambda scope: scope.network in _ROWS and _GOSSIP.issuperset(scope.sequence),
+)  # fmt: skip
+FRESH = Hypothesis(
+    "fresh draws", "W is fixed or periodic, or drawn independently for each gossip step of a round",
+    lambda scope: FRESH_ROUND not in scope.sequence or scope.letters.get("Q") == 1,
+)  # fmt: skip
 WEIGHTS = Hypothesis("push-sum weights", "P is column-stochastic, w_i >= delta",
                      lambda scope: scope.network == "column-stochastic")  # fmt: skip
-PUSHES = Hypothesis("push-sum", "one round contracts by q (w-norm)", WEIGHTS.scope)
+PUSHES = Hypothesis(
+    "push-sum", "one round contracts by q (w-norm)",
+    lambda scope: WEIGHTS.scope(scope) and "windows" not in scope.sequence,
+)  # fmt: skip
 WINDOWED = Hypothesis(
     "push-sum windows", "any `window` rounds together contract by q (w-norm)", WEIGHTS.scope
 )

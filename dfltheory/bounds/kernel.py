@@ -376,8 +376,19 @@ def clients(alg: Algorithm, v: Vec) -> Claim:
 # -- rules: the network and the rounds -------------------------------------------------------------
 
 
-@rule("||(W - P) U|| <= ||W - P|| ||U||: Horn and Johnson, Matrix Analysis, 5.6", h.CONTRACTS)
+_OPERATOR_NORM = "||(W - P) U|| <= ||W - P|| ||U||: Horn and Johnson, Matrix Analysis, 5.6"
+
+
+@rule(_OPERATOR_NORM, h.CONTRACTS)
 def gossip(alg: Algorithm) -> Claim:
+    """root[next](x - mean x) <= lam root(U - mean U), one gossip step a round, for the U that is sent."""
+    need(alg.gossips == 1, "a round of {} gossip steps multiplies as many contractions", alg.gossips)
+    apart = root(X.within(alg.shared).dev())
+    return Claim({apart.at(rounds="next"): sp.S.One}, {root(alg.sent.dev()): s.lam})
+
+
+@rule(f"{_OPERATOR_NORM}; W of one gossip step is independent of those before", h.CONTRACTS, h.FRESH)
+def gossip_steps(alg: Algorithm) -> Claim:
     """root[next](x - mean x) <= lam^Q root(U - mean U), Q gossip steps, for the U that is sent."""
     apart = root(X.within(alg.shared).dev())
     return Claim({apart.at(rounds="next"): sp.S.One}, {root(alg.sent.dev()): s.lam**alg.gossips})

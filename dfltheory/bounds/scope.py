@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from dfltheory.errors import InputError
+from dfltheory.constants import FRESH_ROUND, FRESH_STEP, SEQUENCES
+from dfltheory.errors import InputError, one_of
 
 Law = Literal["definition 1", "symmetric", "doubly stochastic", "column-stochastic", "none"]
-Change = Literal["fixed", "sequence", "random"]
 
 LAWS: dict[str, str] = {
     "definition 1": "symmetric, doubly stochastic and primitive (Definition 1)",
@@ -19,10 +19,6 @@ LAWS: dict[str, str] = {
     "none": "no network",
 }
 """What a scope may ask of every matrix of the network."""
-
-CHANGES: tuple[str, ...] = ("fixed", "sequence", "random")
-"""One matrix for all rounds; a given sequence; a random one whose law does not see the samples. A scope that
-admits one of them admits those before it."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +34,8 @@ class Scope:
         the value at which its mechanism is absent (``NEUTRAL`` of the glossary)
     network : the law that every mixing matrix obeys, a name of ``LAWS``; or a law of one's own, a function
         that takes a matrix (m, m) and says in one line what it breaks (None: nothing)
-    change : may the matrices change from round to round? (``CHANGES``)
+    sequence : every kind of network sequence that it covers, names of
+        :data:`dfltheory.constants.SEQUENCES`; the matrices never depend on the samples
     common_start : must all clients start at one point?
     participation : ``full``, or ``sampled`` where the statement covers rounds in which some clients rest
     bounded_gradients : does it assume ||grad f_i|| <= B?
@@ -50,7 +47,7 @@ class Scope:
 
     algorithms: tuple[str | type, ...]
     network: Law | Callable[[Any], str | None]
-    change: Change = "fixed"
+    sequence: tuple[str, ...] = ("fixed",)
     common_start: bool = False
     participation: Literal["full", "sampled"] = "full"
     bounded_gradients: bool = False
@@ -67,8 +64,12 @@ class Scope:
                 f"network = {self.network!r} must be one of {', '.join(LAWS)}, or a function that takes a "
                 "matrix and says what it breaks"
             )
-        if self.change not in CHANGES:
-            raise InputError(f"change = {self.change!r} must be one of {', '.join(CHANGES)}")
+        if isinstance(self.sequence, str) or not self.sequence:
+            raise InputError('sequence of a scope must be a tuple of kinds, as ("fixed", "periodic")')
+        for kind in self.sequence:
+            one_of("kind of network sequence", kind, SEQUENCES)
+        covered = tuple(kind for kind in SEQUENCES if kind in self.sequence)
+        object.__setattr__(self, "sequence", covered)  # in one order, so that equal scopes are equal
         if self.participation not in ("full", "sampled"):
             raise InputError(f"participation = {self.participation!r} must be full or sampled")
 
@@ -76,6 +77,19 @@ class Scope:
     def names(self) -> tuple[str, ...]:
         """The algorithms' names, the most general first."""
         return tuple(a.rpartition(":")[2] if isinstance(a, str) else a.__name__ for a in self.algorithms)
+
+    def covers_sequence(self, kind: str, gossip_steps: int) -> bool:
+        """Does it cover this kind of network sequence, with so many gossip steps a round?
+
+        With one gossip step, a draw for each round is a draw for each gossip step. ``any`` includes all
+        kinds but ``windows``, whose single matrices need not contract.
+        """
+        kinds = (
+            {FRESH_STEP, FRESH_ROUND} if gossip_steps == 1 and kind in (FRESH_STEP, FRESH_ROUND) else {kind}
+        )
+        if kind != "windows":
+            kinds.add("any")
+        return not kinds.isdisjoint(self.sequence)
 
     def covers(self, algorithm: Any) -> bool:
         """Is this algorithm (an instance or a class) one of the scope's? A class is meant as itself, and a

@@ -132,7 +132,7 @@ def _list(known: Sequence[str], as_json: bool) -> None:
 
 
 def _show(theorem: Any, as_json: bool, latex: bool) -> None:
-    from dfltheory.bounds.display import plain
+    from dfltheory.bounds.display import plain, sequences
     from dfltheory.bounds.known import status
 
     document = {n: getattr(theorem, n) for n in ("key", "variant", "title", "source")}
@@ -142,6 +142,7 @@ def _show(theorem: Any, as_json: bool, latex: bool) -> None:
         "definitions": {str(d.symbol): str(d.expr) for d in theorem.definitions},
         "conditions": [str(c) for c in theorem.conditions],
         "assumptions": list(theorem.assumptions),
+        "sequence": list(sequences(theorem)),
         "status": status(theorem),
         "latex": theorem.latex(conditions=True),
     }
@@ -155,6 +156,8 @@ def _show(theorem: Any, as_json: bool, latex: bool) -> None:
     lines += [f"  where {name} = {value}" for name, value in document["definitions"].items()]
     lines += [f"  needs {c}" for c in document["conditions"]]
     lines += [f"  assumes {plain(a, theorem)}" for a in theorem.assumptions]
+    if document["sequence"]:
+        lines.append(f"  covers network sequences: {', '.join(document['sequence'])}")
     lines += [f"values: {', '.join(theorem.needs)}", f"known by: {document['status']}"]
     return emit(document, "\n".join(lines), as_json)
 

@@ -220,7 +220,7 @@ def _broken_law(theorem: Theorem, W: Any) -> str | None:
     try:
         sequence = graphs.as_sequence(W)
         facts = NetworkFacts.of(sequence, 200, NetworkConstants(m=sequence.m))
-        broken = law_obstacle(facts, theorem.scope, sequence, 200)
+        broken = law_obstacle(facts, theorem.scope, sequence, 200, gossip_steps=1)
         for n, v in ({} if broken else network_values(theorem, sequence)).items():
             if n in theorem.needs:
                 GLOSSARY[n].check(v)

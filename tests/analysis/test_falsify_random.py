@@ -20,6 +20,7 @@ from dfltheory.bounds import symbols as s
 from dfltheory.bounds.clauses import LeftSide
 from dfltheory.bounds.scope import Scope
 from dfltheory.bounds.theorem import Theorem
+from dfltheory.constants import FRESH_STEP
 from dfltheory.errors import InputError
 from dfltheory.graphs import RandomMatching, mean_square_contraction
 
@@ -42,7 +43,7 @@ STRANGER = Theorem(
     scope=Scope(
         ("DPSGD",),
         a_matching,
-        change="random",
+        sequence=("fixed", "periodic", FRESH_STEP),
         common_start=True,
         bounded_gradients=True,
         letters={"order": "adapt-then-combine"},
@@ -153,7 +154,7 @@ def test_a_strangers_true_theorem_about_random_matchings_survives_and_half_of_it
     monkeypatch.setattr(sys.modules[certify.__module__], "RUNS", ((40, 400),) * 2)
     told = certify(false.instance, STRANGER)
     assert not told.violated
-    fixed = dataclasses.replace(HALVED, scope=dataclasses.replace(HALVED.scope, change="fixed"))
+    fixed = dataclasses.replace(HALVED, scope=dataclasses.replace(HALVED.scope, sequence=("fixed",)))
     told = certify(false.instance, fixed)
     assert told.exact["ratio"] > 1
     assert "one fixed mixing matrix" in " ".join(told.obstacles)
@@ -166,7 +167,7 @@ def test_statements_about_random_networks_in_the_registry_are_searched_over_them
         if not theorem.order and theorem.kind in ("theorem", "corollary"):
             asked = frozenset(fixed & set(theorem.needs))
             kinds.setdefault((str(theorem.scope), theorem.lhs.measure, asked), theorem)
-    assert any(theorem.scope.change == "random" for theorem in kinds.values())
+    assert any(FRESH_STEP in theorem.scope.sequence for theorem in kinds.values())
     for theorem in kinds.values():
         if theorem.lhs.measure not in MEASURES[theorem.scope.two_blocks]:
             continue
@@ -174,7 +175,7 @@ def test_statements_about_random_networks_in_the_registry_are_searched_over_them
             names = [family.name for family in families_of(theorem)]
         except InputError:
             continue
-        admits = theorem.scope.change == "random" and not theorem.scope.two_blocks
+        admits = FRESH_STEP in theorem.scope.sequence and not theorem.scope.two_blocks
         admits &= theorem.scope.network in ("symmetric", "doubly stochastic")
         admits &= not fixed & set(theorem.needs)
         assert any(name.startswith("random matchings") for name in names) is admits, str(theorem)

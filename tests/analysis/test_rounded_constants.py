@@ -33,7 +33,7 @@ def disagreement(power: int) -> Theorem:
         scope=Scope(
             ("DPSGD",),
             "definition 1",
-            change="sequence",
+            sequence=("fixed", "periodic"),
             common_start=True,
             bounded_gradients=True,
             letters={"order": "adapt-then-combine"},

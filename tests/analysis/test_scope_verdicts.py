@@ -13,6 +13,7 @@ from dfltheory.algorithms import DPSGD, SGP, DFedADMM, DFedAvg, DFedMDC, DFedSAM
 from dfltheory.analysis import applicable
 from dfltheory.analysis.compare import compare
 from dfltheory.bounds import Condition, Scope
+from dfltheory.constants import FRESH_STEP
 from dfltheory.errors import InputError
 from dfltheory.files import json_text
 from dfltheory.instances import document
@@ -162,12 +163,13 @@ def test_sampled_clients_and_runs_without_a_network():
 def test_how_far_a_network_may_change():
     lazy = (RING + np.eye(4)) / 2
     periodic = run_of(DPSGD(eta=0.02), [RING, lazy])
-    random = run_of(DPSGD(eta=0.02), lambda t, rng: RING if rng.random() < 0.5 else lazy, seeds=2)
+    draws = dfl.graphs.as_sequence(lambda t, rng: RING if rng.random() < 0.5 else lazy, kind=FRESH_STEP)
+    random = run_of(DPSGD(eta=0.02), draws, seeds=2)
     judged = {}
-    for change in ("fixed", "sequence", "random"):
-        thm = stranger(replace(OWN_ORDER, change=change))
-        judged[change] = [compare(run, thm).kind != "not applicable" for run in (periodic, random)]
-    assert judged == {"fixed": [False, False], "sequence": [True, False], "random": [True, True]}
+    for kind in ("fixed", "periodic", FRESH_STEP):
+        thm = stranger(replace(OWN_ORDER, sequence=(kind,)))
+        judged[kind] = [compare(run, thm).kind != "not applicable" for run in (periodic, random)]
+    assert judged == {"fixed": [False, False], "periodic": [True, False], FRESH_STEP: [False, True]}
 
 
 def test_bounded_gradients_and_two_blocks_are_asked_for():
@@ -353,6 +355,6 @@ def test_hyperparameters_have_names_that_a_scope_can_carry(kind):
 
 def test_no_network_is_no_change_of_one_and_a_periodic_one_is_not_fixed():
     nobody = Scope(("FedAvg",), "none")
-    assert applicable.law_obstacle(NetworkFacts("none", 4), nobody, None, 10) is None
-    found = applicable.law_obstacle(NetworkFacts("periodic", 4), OWN_ORDER, None, 10)
+    assert applicable.law_obstacle(NetworkFacts("none", 4), nobody, None, 10, 1) is None
+    found = applicable.law_obstacle(NetworkFacts("periodic", 4), OWN_ORDER, None, 10, 1)
     assert "one fixed mixing matrix" in found

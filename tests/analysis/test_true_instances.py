@@ -17,7 +17,7 @@ from dfltheory.analysis.evidence import in_bounds, log_evidence
 from dfltheory.analysis.reading import Reading
 from dfltheory.analysis.schedule import algorithm_class, scheduled_algorithm
 from dfltheory.bounds.symbols import GLOSSARY
-from dfltheory.constants import ProblemConstants
+from dfltheory.constants import FRESH_STEP, ProblemConstants
 from dfltheory.errors import DFLTheoryError
 from dfltheory.tasks.task import Task
 from tests.analysis.test_every_theorem import CLOSED, barred
@@ -111,10 +111,10 @@ def network_for(thm, rng, m):
     shapes = [graphs.complete(m), graphs.ring(m), graphs.star(m)] if m > 2 else [graphs.complete(m)]
     some = [graphs.metropolis(G) for G in shapes]
     W, V = some[rng.integers(len(some))], some[rng.integers(len(some))]
-    if thm.scope.change != "fixed" and rng.random() < 0.3:
+    if "periodic" in thm.scope.sequence and rng.random() < 0.3:
         return [W, V]
-    if thm.scope.change == "random" and rng.random() < 0.4:
-        return lambda t, own: W if own.random() < 0.5 else V
+    if FRESH_STEP in thm.scope.sequence and rng.random() < 0.4:
+        return graphs.as_sequence(lambda t, own: W if own.random() < 0.5 else V, kind=FRESH_STEP)
     return W
 
 

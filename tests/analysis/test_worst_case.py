@@ -101,7 +101,7 @@ def of_network(W, eta, T, sigma_g):
 
 
 def test_one_network_for_all_rounds_is_no_worse_than_any():
-    fixed = replace(MEAN, scope=replace(MEAN.scope, change="fixed"))
+    fixed = replace(MEAN, scope=replace(MEAN.scope, sequence=("fixed",)))
     values = {"T": 4, "sigma_g": 3.0, "eta": 1.0, "lam": 0.9}
     assert solved(MEAN, **values) == pytest.approx(5.5436, rel=5e-3)
     assert solved(fixed, **values) == pytest.approx(3.8843, rel=5e-3)

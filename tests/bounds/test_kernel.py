@@ -385,7 +385,9 @@ ATTACKS: dict[str, Callable[[random.Random], tuple[r.Fact, World]]] = {
     "unbiased": lambda g: (r.unbiased(RUN, g.choice([X, RUN.full(X.mean())]), NOISE), sampled_run(g)),
     "martingale": bounded_noise,
     "clients": lambda g: (r.clients(RUN, g.choice([N, NOISE])), sampled_run(g)),
-    "gossip": lambda g: (r.gossip(RUN), gossip_run(g, 2, 1, 1, common=False)),
+    "gossip": lambda g: (
+        r.gossip(replace(RUN, gossips=sp.S.One)), gossip_run(g, 2, 1, 1, common=False, steps=(1,))),
+    "gossip_steps": lambda g: (r.gossip_steps(RUN), gossip_run(g, 2, 1, 1, common=False)),
     "push": lambda g: (r.push(PUSH), pushing(g)),
     "push_windows": lambda g: (r.push_windows(PUSH), windowed(g)),
     "convolution": recursion,

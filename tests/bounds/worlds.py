@@ -331,9 +331,17 @@ def sampled(problem: Problem, rho: Fraction, i: int, y: Fraction, coin: int) -> 
     return {"g": g(y), "n": coin * h(y), "e": added(coin), "e^": (added(1) + added(-1)) / 2}
 
 
-def gossip_run(rng: random.Random, m: int, K: int, T: int, common: bool = True, slack: int = 8) -> World:
+def gossip_run(
+    rng: random.Random,
+    m: int,
+    K: int,
+    T: int,
+    common: bool = True,
+    slack: int = 8,
+    steps: tuple[int, ...] = (1, 2),
+) -> World:
     """DFedSAM, literally: W = (1 - p) I + p P with |1 - p| = lam, Q gossip steps; 2^(m K T) outcomes."""
-    problem, Q = Problem.draw(rng, m), rng.choice([1, 2])
+    problem, Q = Problem.draw(rng, m), rng.choice(steps)
     numbers = problem.constants()
     p, rho = Fraction(rng.randint(1, 7), 4), Fraction(rng.randint(0, 2), 2)
     lam = abs(1 - p)

@@ -23,7 +23,7 @@ from dfltheory.analysis.falsify.networks import matchings
 from dfltheory.analysis.falsify.problems import TASKS, Ramps
 from dfltheory.analysis.plain_mix import PlainMix
 from dfltheory.errors import InputError
-from dfltheory.graphs import RandomMatching, as_sequence
+from dfltheory.graphs import OnePerRound, RandomMatching, as_sequence
 from dfltheory.graphs.matrices import to_dense
 from dfltheory.instances.instance import Instance
 
@@ -42,8 +42,8 @@ PATHS = 256
 @dataclass(frozen=True, eq=False)
 class Batch:
     """P candidates for one algorithm: starts ``x0`` (P, m, d), matrices ``W`` (P, B, m, m) of which B take
-    turns, or of which each round draws one (``drawn``: all matchings of m clients), and noise ``sigma``
-    (P, d).
+    turns, or of which each gossip step draws one (``drawn``: all matchings of m clients), and noise ``sigma``
+    (P, d). With ``one_per_round`` a matrix is drawn for each round, for all its gossip steps.
 
     ``clients``: those of :mod:`.problems`; with noise rounds must be affine in the models.
     ``valid`` (P,): which of them are inside the statement's scope as far as drawing can tell. ``led``:
@@ -60,6 +60,7 @@ class Batch:
     valid: Array | bool = True
     led: Ramps | None = None
     drawn: bool = False
+    one_per_round: bool = False
 
     @classmethod
     def of(cls, instance: Instance) -> Batch:
@@ -67,7 +68,9 @@ class Batch:
         task: Any = instance.task
         network = np.full((task.m, task.m), 1 / task.m) if instance.network is None else instance.network
         sequence, rng = as_sequence(network), np.random.default_rng(0)
-        drawn = isinstance(sequence, RandomMatching) and sequence.graph is None
+        one_per_round = isinstance(sequence, OnePerRound)
+        matching = sequence.of if isinstance(sequence, OnePerRound) else sequence
+        drawn = isinstance(matching, RandomMatching) and matching.graph is None
         if sequence.random and not drawn:
             raise InputError("of random networks the exact expectation is known for random_matching alone")
         turns = range(getattr(sequence, "period", 1))
@@ -78,7 +81,16 @@ class Batch:
             raise InputError("of noise and a random network together no exact expectation is known")
         if any(task.sigmas) and led is None and not task.problem.affine:
             raise InputError("noise needs affine gradients: one ramp each, and of two blocks k = 0")
-        return cls(instance.algorithm, task.problem, x0, np.array([W]), sigma, led=led, drawn=drawn)
+        return cls(
+            instance.algorithm,
+            task.problem,
+            x0,
+            np.array([W]),
+            sigma,
+            led=led,
+            drawn=drawn,
+            one_per_round=one_per_round,
+        )
 
     def alone(self, index: int, x0: Array, T: int) -> Instance:
         """One candidate from a start x0[index] (m, d) for T rounds, as an instance of learning."""
@@ -89,9 +101,15 @@ class Batch:
         told |= dict(zip(("sigma_u", "sigma_v") if self.two else ("sigma",), self.sigma[index].tolist()))
         task = TASKS[told["name"]](**{n: v for n, v in told.items() if n != "name"})
         turns = list(self.W[index])
-        W: Any = RandomMatching(task.m) if self.drawn else turns if len(turns) > 1 else turns[0]
+        W: Any = turns if len(turns) > 1 else turns[0]
+        made: dict[str, Any] = {"task": (task, told)}
+        if self.drawn:
+            W = OnePerRound(RandomMatching(task.m)) if self.one_per_round else RandomMatching(task.m)
+            described = {"name": "random_matching"}
+            if self.one_per_round:
+                described = {"name": "one_per_round", "of": "random_matching"}
+            made["topology"] = (W, described)
         W = W if self.algorithm.needs_topology else None
-        made = {"task": (task, told)} | ({"topology": (W, {"name": W.name})} if self.drawn else {})
         return Instance(task, self.algorithm, W, T, x0=x0[index], told=made)
 
     @property
@@ -107,7 +125,12 @@ class Batch:
     def longest(self) -> float:
         """Rounds that can be run at most: of matrices that are drawn, all the ways must be."""
         steps = np.log(PATHS) / np.log(self.period) if self.drawn and self.period > 1 else np.inf
-        return steps // self.algorithm.gossip_steps
+        return steps // self.draws_a_round
+
+    @property
+    def draws_a_round(self) -> int:
+        """How many matrices a round draws, where they are drawn."""
+        return 1 if self.one_per_round else self.algorithm.gossip_steps
 
     @property
     def chance(self) -> bool:
@@ -210,7 +233,7 @@ def mixer(batch: Batch, runs: int, oracle: Candidates) -> Any:
 
     def mix(z: Tensor, times: int) -> Tensor:
         for k in range(times):
-            step = oracle.t * batch.algorithm.gossip_steps + k
+            step = oracle.t if batch.one_per_round else oracle.t * batch.algorithm.gossip_steps + k
             if batch.drawn:
                 told = batch.W[:, np.arange(runs) // B**step % B].reshape(-1, m, m)
                 z = torch.from_numpy(told) @ z
@@ -238,7 +261,7 @@ def run(batch: Batch, rounds: int, moments: bool = False) -> Path:
     P, m, d = batch.x0.shape
     if rounds > batch.longest:
         raise InputError(f"of {rounds} rounds of a random network the ways are too many: {batch.longest:.0f}")
-    ways = batch.period ** (rounds * batch.algorithm.gossip_steps) if batch.drawn else 1
+    ways = batch.period ** (rounds * batch.draws_a_round) if batch.drawn else 1
     N = ways if noise is None else noise.shape[1] // P
     models, means, others, moment, still = _states(batch, rounds, N, noise, weight, moments)
     shaped = lambda a: np.moveaxis(a.reshape(len(a), P, N, *a.shape[2:]), 0, 1)  # noqa: E731

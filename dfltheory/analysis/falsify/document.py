@@ -85,7 +85,11 @@ def built(data: Any) -> Instance:
     cls = class_of(line(200)("instance.algorithm.name", algorithm["name"]))
     point = rows(number(-LARGE, LARGE), 2, 1)
     matrix, period = rows(rows(number(-1, 1), CLIENTS), CLIENTS), given.get("topology", {})
-    law = {"matrices": rows(matrix, PERIOD, 1), "name": one_of("random_matching")}
+    law = {
+        "matrices": rows(matrix, PERIOD, 1),
+        "name": one_of("random_matching", "one_per_round"),
+        "of": one_of("random_matching"),
+    }
     one = {name: read for name, read in law.items() if name in period} or {"matrix": matrix}
     record(one if cls.needs_topology else {})("instance.topology", given.get("topology", {}))
     run = record({"rounds": whole(1, HORIZON), "x0": rows(point, CLIENTS, 1)},

@@ -127,7 +127,9 @@ def families_of(theorem: Theorem) -> list[Family]:
             for letters in settings[:2] if 2 <= net.m <= 4 else ():
                 if not net.drawn:
                     add(net.name, net, letters, True)
-                if not net.drawn or letters is settings[0]:
+                if net.one_per_round and letters is settings[0]:
+                    add(net.name, net, letters | {"Q": 4}, False)
+                elif not net.drawn or letters is settings[0]:
                     add(net.name, net, letters, False)
     general, scope, radius = len(arms), theorem.scope, _radius(free) is not None
     speaks = [
@@ -316,6 +318,7 @@ def _decode(
         valid & same,
         None if led is None else led.scaled(f, X),
         net.drawn,
+        net.one_per_round,
     )
 
 

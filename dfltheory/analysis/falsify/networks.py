@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dfltheory.analysis.falsify.cube import Reader
-from dfltheory.analysis.falsify.reach import algorithm_class
+from dfltheory.analysis.falsify.reach import algorithm_class, hyperparameters
+from dfltheory.constants import FRESH_ROUND, FRESH_STEP
 from dfltheory.errors import GraphError, InputError
 from dfltheory.graphs import push_sum_constants
 
@@ -29,12 +30,14 @@ Drawn = tuple[Array, dict[str, Array], Any]
 @dataclass(frozen=True, eq=False)
 class Draw:
     """A kind of network of m clients: ``draw`` gives W (P, B, m, m), of which B take turns, its constants,
-    and which of them fit; ``drawn``: each round draws one of them."""
+    and which of them fit; ``drawn``: each gossip step draws one of them, or with ``one_per_round`` each
+    round, for all its gossip steps."""
 
     name: str
     m: int
     draw: Callable[[Any, bool], Drawn]
     drawn: bool = False
+    one_per_round: bool = False
 
 
 def _pair(read: Any, copies: bool) -> Array:
@@ -171,18 +174,20 @@ def networks(theorem: Theorem) -> list[Draw]:
     if law == "none":
         return [Draw("server", 2, lambda read, copies: _known(_everybody(read, copies), None))]
     kinds, pushes = ["pair"], algorithm_class(theorem).mixing == "column-stochastic"
+    windowed = "windows" in theorem.scope.sequence and "window" in theorem.needs
     if not isinstance(law, str):
         kinds = [name for name in KINDS if name not in TURNS and (pushes or name not in PUSHED)]
     elif law == "doubly stochastic" and not theorem.scope.two_blocks:
         kinds.append("circle")
     elif law == "column-stochastic" and pushes:
-        kinds += ["directed", *PUSHED, *(TURNS if "window" in theorem.needs else ())]
+        kinds += ["directed", *PUSHED, *(TURNS if windowed else ())]
     if isinstance(law, str):
         kinds += ["complete", "alone"]
     own = None if isinstance(law, str) else law
     found = [_draw(name, own) for name in kinds if own is None or _fits(name, own)]
-    if _random(theorem):
-        found += [_matched(m) for m in MATCHED if own is None or all(own(W) is None for W in matchings(m))]
+    for kind in _drawn_kinds(theorem):
+        allowed = [m for m in MATCHED if own is None or all(own(W) is None for W in matchings(m))]
+        found += [_matched(m, kind) for m in allowed]
     if not found:
         name = getattr(own, "__qualname__", "its own law")
         raise InputError(f"falsify cannot search {theorem}: no matrix of the search obeys its law {name}")
@@ -194,15 +199,23 @@ def _draw(name: str, law: Callable[[Any], str | None] | None) -> Draw:
     return Draw(name, m, lambda read, copies: _known(make(read, copies), law))
 
 
-def _random(theorem: Theorem) -> bool:
-    """Does it speak of networks that are drawn, by their mean-square contraction alone?"""
+def _drawn_kinds(theorem: Theorem) -> list[str]:
+    """The kinds of draws to search: those that it covers, by their mean-square contraction alone.
+
+    One draw for each round differs from one for each gossip step if a round may have several.
+    """
     scope, asked = theorem.scope, {*_NAMES, "lam_min"} & {*theorem.needs}
     keeps = callable(scope.network) or scope.network in ("symmetric", "doubly stochastic")
-    return scope.change == "random" and keeps and not scope.two_blocks and not asked
+    if not keeps or scope.two_blocks or asked:
+        return []
+    free, _ = hyperparameters(theorem)
+    if "Q" in free:
+        return [kind for kind in (FRESH_STEP, FRESH_ROUND) if kind in scope.sequence]
+    return [FRESH_STEP] if {FRESH_STEP, FRESH_ROUND} & {*scope.sequence} else []
 
 
-def _matched(m: int) -> Draw:
-    """Matchings with lam^2 = ||E W'W - 11'/m||."""
+def _matched(m: int, kind: str) -> Draw:
+    """Matchings with lam^2 = ||E W'W - 11'/m||, drawn for each gossip step or for each round."""
     W = matchings(m)
     lam = np.sqrt(np.linalg.norm((W.swapaxes(1, 2) @ W).mean(0) - 1 / m, 2))
 
@@ -210,7 +223,10 @@ def _matched(m: int) -> Draw:
         ones = np.ones(len(read.u))
         return np.repeat(W[None], len(ones), 0), {"lam": lam * ones}, ones > 0
 
-    return Draw(f"random matchings of {m}", m, draw, drawn=True)
+    name = f"random matchings of {m}"
+    if kind == FRESH_STEP:
+        return Draw(name, m, draw, drawn=True)
+    return Draw(f"{name}, one for each round", m, draw, drawn=True, one_per_round=True)
 
 
 def _fits(name: str, law: Callable[[Any], str | None]) -> bool:

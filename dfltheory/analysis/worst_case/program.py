@@ -187,7 +187,7 @@ class Program:
     def one_network(self) -> tuple[Array, Array, float] | None:
         """Deviations before and after all exchanges, and lam^2Q, where one W is that of all of them."""
         counts = {times for _, times in self.exchanged}
-        if self.theorem.scope.change != "fixed" or len(counts) != 1:
+        if self.theorem.scope.sequence != ("fixed",) or len(counts) != 1:
             return None
         before = np.stack([z for z, _ in self.exchanged])[:, self.n :]
         return before, self._left_over[:, self.n :], self.values["lam"] ** (2 * counts.pop())

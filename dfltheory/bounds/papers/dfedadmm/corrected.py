@@ -24,6 +24,7 @@ from dfltheory.bounds.papers.dfedadmm.printed import (
 )  # fmt: skip
 from dfltheory.bounds.theorem import Condition, Definition, Theorem
 from dfltheory.bounds.units import Expr
+from dfltheory.constants import FRESH_ROUND, FRESH_STEP
 
 L, K, T, m, eta, rho, rho0, lam, pen = s.L, s.K, s.T, s.m, s.eta, s.rho, s.rho0, s.lam, s.lam_admm
 sigma_l, sigma_g, B, f0, S2 = s.sigma_l, s.sigma_g, s.B, s.f0_gap, s.S2
@@ -42,7 +43,13 @@ CORRECTED_ASSUMPTIONS = (
 )
 
 
-RE_DERIVED = replace(SCOPE, network="symmetric", change="random", samplewise=True)
+RE_DERIVED = replace(
+    SCOPE,
+    network="symmetric",
+    sequence=("fixed", "periodic", FRESH_STEP, FRESH_ROUND),
+    samplewise=True,
+)
+"""A round has one gossip step, so that one draw for each round suffices."""
 
 
 UNBOUNDED = replace(RE_DERIVED, bounded_gradients=False)

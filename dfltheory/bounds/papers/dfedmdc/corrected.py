@@ -14,6 +14,7 @@ from dfltheory.bounds.papers.dfedmdc.printed import ASSUMPTIONS, PAIR, SCOPES, t
 from dfltheory.bounds.symbols import VALUE
 from dfltheory.bounds.theorem import Condition, Definition, LeftSide, Theorem
 from dfltheory.bounds.units import Expr
+from dfltheory.constants import FRESH_ROUND, FRESH_STEP
 
 T, m, rho, rho0, lam, f0 = s.T, s.m, s.rho, s.rho0, s.lam, s.f0_gap
 K_u, K_v, eta_u, eta_v, L_u, L_v = s.K_u, s.K_v, s.eta_u, s.eta_v, s.L_u, s.L_v
@@ -56,7 +57,15 @@ SAME_LHS = LeftSide(
 )
 
 
-RE_DERIVED = {n: replace(scope, network="doubly stochastic", change="random") for n, scope in SCOPES.items()}
+RE_DERIVED = {
+    number: replace(
+        scope,
+        network="doubly stochastic",
+        sequence=("fixed", "periodic", FRESH_STEP, FRESH_ROUND),
+    )
+    for number, scope in SCOPES.items()
+}
+"""A round has one gossip step, so that one draw for each round suffices."""
 
 
 CORRECTED_ASSUMPTIONS = (

@@ -13,6 +13,7 @@ from dfltheory.bounds.papers.dfedsam import PAPER
 from dfltheory.bounds.papers.dfedsam.printed import SCHEDULE, SCOPE, theorem
 from dfltheory.bounds.theorem import Condition, Definition, LeftSide, Theorem
 from dfltheory.bounds.units import Expr
+from dfltheory.constants import FRESH_STEP
 
 L, K, T, Q, m, eta, rho, rho0, lam = s.L, s.K, s.T, s.Q, s.m, s.eta, s.rho, s.rho0, s.lam
 sigma_l, sigma_g, f0, spread = s.sigma_l, s.sigma_g, s.f0_gap, s.x0_spread
@@ -35,14 +36,21 @@ CORRECTED_ASSUMPTIONS = (
     r"$(1/m) \sum_i \|\nabla f_i(x) - \nabla f(x)\|^2 \le \sigma_g^2$ for all $x$",
     "$f$ is bounded below by $f^*$",
     r"$W$ symmetric doubly stochastic with $\|W - 11'/m\| = \lambda < 1$, or i.i.d. $W_t$ with that "
-    "mean-square contraction",
+    "mean-square contraction, drawn afresh for each gossip step",
 )
 
 
 COMMON_START = "all clients start at the same model"
 
 
-ANY_START = replace(SCOPE, network="symmetric", change="random", samplewise=True)
+ANY_START = replace(
+    SCOPE,
+    network="symmetric",
+    sequence=("fixed", "periodic", FRESH_STEP),
+    samplewise=True,
+)
+"""One draw for each round is covered with Q = 1 alone: the proof multiplies the contractions of Q independent
+draws, and E||(W_t - P)^Q x||^2 may exceed lam^(2Q) ||x||^2 by any factor."""
 
 
 STEP_CORRECTED = Condition("eta <= 1/(8 K L)", 8 * eta * K * L, sp.Integer(1))

@@ -99,7 +99,7 @@ def spread(w: Weights, start: r.Fact) -> r.Fact:
         r.dev_of(NOISE.sum(K)),
         r.take_root(r.martingale(r.square(noise), K)),
     )
-    rounds = r.chain(r.convolution(r.chain(r.gossip(A), sent)), start)
+    rounds = r.chain(r.convolution(r.chain(r.gossip_steps(A), sent)), start)
     terms = (one("start"), root(apart).at(steps="mean", rounds="mean"), one("Z"), one("V"))
     return r.square(rounds, dict(zip(terms[-len(w.spread) :], w.spread, strict=True)))
 
@@ -120,7 +120,7 @@ GRANTS: dict[str, tuple[h.Hypothesis, ...]] = dict(
             (h.UNBIASED, h.VARIANCE, h.INDEPENDENT),
             (h.DIVERSITY,),
             (h.BELOW,),
-            (h.KEPT, h.CONTRACTS),
+            (h.KEPT, h.CONTRACTS, h.FRESH),
             (h.COMMON,),
         ),
         strict=True,

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import sympy as sp
 from sympy import sqrt
@@ -23,13 +24,20 @@ from dfltheory.bounds.papers.dfedsgpsm.momentum import (
 )
 from dfltheory.bounds.theorem import Condition, Definition, Theorem
 from dfltheory.bounds.units import Expr
+from dfltheory.constants import FRESH_ROUND, FRESH_STEP
 
 L, K, T, m, eta, rho, rho0 = s.L, s.K, s.T, s.m, s.eta, s.rho, s.rho0
 sigma_l, sigma_g, B, f0 = s.sigma_l, s.sigma_g, s.B, s.f0_gap
 delta, q, window, x0_sq, x0_spread = s.delta, s.q, s.window, s.x0_sq, s.x0_spread
 R = sp.Rational
 G = sp.Symbol("G", nonnegative=True)
-RE_DERIVED = replace(printed.SCOPE, samplewise=True)
+RE_DERIVED = replace(
+    printed.SCOPE,
+    sequence=("fixed", "periodic", FRESH_STEP, FRESH_ROUND, "any"),
+    samplewise=True,
+)
+"""q and delta are the worst of all rounds, along each path, so that it does not matter how P^t arises."""
+RE_DERIVED_WINDOWS = replace(RE_DERIVED, sequence=printed.SCOPE.sequence)
 theorem = partial(printed.theorem, scope=RE_DERIVED)
 corollary = partial(printed.corollary, scope=RE_DERIVED)
 
@@ -86,7 +94,9 @@ def corrected() -> tuple[Theorem, ...]:
     )
     common = {"conditions": (step,), "assumptions": (*CORRECTED_ASSUMPTIONS, BOUNDED)}
 
-    def bounded(variant: str, title: str, source: str, sums: tuple[Expr, Expr], *assumed: str) -> Theorem:
+    def bounded(
+        variant: str, title: str, source: str, sums: tuple[Expr, Expr], *assumed: str, **more: Any
+    ) -> Theorem:
         return theorem(
             variant,
             f"Convergence of DFedSGPSM under bounded gradients{title}, re-derived",
@@ -101,6 +111,7 @@ def corrected() -> tuple[Theorem, ...]:
             },
             conditions=(step,),
             assumptions=(*assumed, BOUNDED),
+            **more,
         )
 
     return (
@@ -111,6 +122,7 @@ def corrected() -> tuple[Theorem, ...]:
             " with windows",
             PER_WINDOW,
             *WINDOW_ASSUMPTIONS,
+            scope=RE_DERIVED_WINDOWS,
         ),
         theorem(
             "corrected_sharper",
@@ -169,7 +181,9 @@ def corrected_corollaries() -> tuple[Theorem, ...]:
         G, sqrt(B**2 + sigma_l**2) + L * rho0 / sqrt(T), "G", "second moment of a SAM gradient, root"
     )
 
-    def bounded(variant: str, title: str, source: str, sums: tuple[Expr, Expr], *assumed: str) -> Theorem:
+    def bounded(
+        variant: str, title: str, source: str, sums: tuple[Expr, Expr], *assumed: str, **more: Any
+    ) -> Theorem:
         return corollary(
             variant,
             f"Rate of DFedSGPSM under bounded gradients{title}, re-derived",
@@ -185,6 +199,7 @@ def corrected_corollaries() -> tuple[Theorem, ...]:
             definitions=(AT, AT_BEFORE, SUM_C2, radius),
             conditions=(Condition("T >= 4 (at/K)^2", 4 * (at / K) ** 2, T),),
             assumptions=(*assumed, BOUNDED),
+            **more,
         )
 
     return (
@@ -195,6 +210,7 @@ def corrected_corollaries() -> tuple[Theorem, ...]:
             " with windows",
             PER_WINDOW,
             *WINDOW_ASSUMPTIONS,
+            scope=RE_DERIVED_WINDOWS,
         ),
     )
 

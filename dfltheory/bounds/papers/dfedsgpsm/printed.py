@@ -15,6 +15,7 @@ from dfltheory.bounds.papers.dfedsgpsm.momentum import AT, at
 from dfltheory.bounds.scope import Scope
 from dfltheory.bounds.theorem import Condition, Definition, LeftSide, Theorem
 from dfltheory.bounds.units import Expr
+from dfltheory.constants import FRESH_ROUND, FRESH_STEP
 
 L, K, T, m, eta, rho, rho0, alpha = s.L, s.K, s.T, s.m, s.eta, s.rho, s.rho0, s.alpha
 sigma_l, sigma_g, B, f0 = s.sigma_l, s.sigma_g, s.B, s.f0_gap
@@ -50,7 +51,7 @@ C1_DEFINITION = Definition(
 SCOPE = Scope(
     ("DFedSGPSM", "DFedSGPM", "OSGP", "SGP"),
     "column-stochastic",
-    change="random",
+    sequence=("fixed", "periodic", "windows", FRESH_STEP, FRESH_ROUND, "any"),
     bounded_gradients=True,
     samplewise=False,
     notation=PAPER.letters,

@@ -3,6 +3,8 @@ the lemmas re-derived."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import sympy as sp
 
 from dfltheory.bounds import symbols as s
@@ -13,6 +15,7 @@ from dfltheory.bounds.papers.dfedsgpsm.corrected import (
     G_DEFINITION,
     ONE_STEP,
     PER_WINDOW,
+    RE_DERIVED,
     WINDOW_ASSUMPTIONS,
     G,
 )  # fmt: skip
@@ -50,8 +53,7 @@ def _entry(
         source=f"{PAPER.citation}, {source}",
         lhs=lhs,
         parts=bound if isinstance(bound, dict) else {"bound": bound},
-        scope=SCOPE,
-        **{"variant": "printed", **fields},  # type: ignore[arg-type]
+        **{"variant": "printed", "scope": SCOPE, **fields},  # type: ignore[arg-type]
     )
 
 
@@ -62,6 +64,13 @@ def lemmas() -> tuple[Theorem, ...]:
         "variant": "corrected",
         "definitions": (AT, G_DEFINITION),
         "assumptions": (*CORRECTED_ASSUMPTIONS, BOUNDED),
+        "scope": replace(SCOPE, sequence=RE_DERIVED.sequence),
+    }
+    windows = {
+        **own,
+        "variant": "corrected_windows",
+        "assumptions": (*WINDOW_ASSUMPTIONS, BOUNDED),
+        "scope": SCOPE,
     }
     rms = {**own, "definitions": (G_DEFINITION,)}
     return (
@@ -141,7 +150,7 @@ def lemmas() -> tuple[Theorem, ...]:
             + 2 * eta**2 * at**2 * G**2 * PER_WINDOW[0] ** 2 / delta**2,
             "Lemma 4 re-derived with windows",
             "Consensus where only windows of rounds contract",
-            **{**own, "variant": "corrected_windows", "assumptions": (*WINDOW_ASSUMPTIONS, BOUNDED)},
+            **windows,
         ),
     )
 
