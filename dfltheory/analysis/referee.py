@@ -27,7 +27,7 @@ from dfltheory.bounds.checks.ledger import ORDER as STATUSES
 from dfltheory.bounds.checks.ledger import examine
 from dfltheory.bounds.checks.run import audit
 from dfltheory.bounds.checks.vacuous import trivials
-from dfltheory.bounds.display import condition_latex, expression_latex
+from dfltheory.bounds.display import condition_latex, expression_latex, sequences
 from dfltheory.bounds.errata import names_of, statement
 from dfltheory.bounds.known import status as how_known
 from dfltheory.bounds.page import fingerprint, headline, held, mended_terms, name_of, verdict
@@ -71,6 +71,7 @@ def referee(
         formula=mathml(theorem.latex(), "block"),
         conditions=[mathml(condition_latex(c, theorem)) for c in theorem.conditions],
         assumptions=[worded(words) for words in theorem.assumptions],
+        sequences=sequences(theorem),
         entries=[_told(e, theorem) for e in entries],
         open=open_,
         picture=picture,

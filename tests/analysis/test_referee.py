@@ -48,6 +48,7 @@ def test_the_page_loads_nothing_and_says_what_is_wrong_and_what_holds(page):
     assert page.count("<svg") == 2
     assert "<math" in page
     assert "kernel-checked" in page
+    assert "fresh draws each gossip step" in page
     assert "Made again by <code>dfltheory referee dfedsgpsm.theorem_1</code>" in page
     assert "$" not in re.sub(r"<(style|svg).*?</\1>", "", page, flags=re.S)
 
