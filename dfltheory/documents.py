@@ -9,6 +9,8 @@ import math
 import re
 import reprlib
 from collections.abc import Callable, Iterable, Mapping
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 from dfltheory.errors import InputError
@@ -16,6 +18,38 @@ from dfltheory.errors import InputError
 Read = Callable[[str, Any], Any]
 _REPR = reprlib.Repr()
 _REPR.maxstring = _REPR.maxother = _REPR.maxlong = 60
+
+
+class WrittenNumber(float):
+    """A number of a JSON file that has kept its digits, for ``json.loads(text, parse_float=WrittenNumber)``.
+
+    It is the double nearest to these digits; ``fraction`` is the rational number that they say.
+
+    Raises
+    ------
+    InputError
+        More than 400 digits, or an exponent beyond 400.
+    """
+
+    DIGITS = 400
+
+    def __new__(cls, text: str) -> WrittenNumber:
+        written = super().__new__(cls, text)
+        written._text = text
+        return written
+
+    _text: str
+
+    @property
+    def fraction(self) -> Fraction:
+        digits = Decimal(self._text)
+        limited = (
+            len(self._text) <= self.DIGITS and digits.is_finite() and abs(digits.adjusted()) <= self.DIGITS
+        )
+        must(
+            "a number", self._text, limited, f"of at most {self.DIGITS} digits, and an exponent of that size"
+        )
+        return Fraction(digits)
 
 
 def short(value: Any) -> str:

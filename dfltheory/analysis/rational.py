@@ -12,12 +12,11 @@ from fractions import Fraction
 from math import inf, isqrt
 from typing import Any, NamedTuple
 
-import sympy as sp
+import numpy as np
 
 from dfltheory.analysis.digits import about, short
-from dfltheory.bounds.symbols import GLOSSARY
+from dfltheory.bounds.rational_values import RationalValues
 from dfltheory.bounds.theorem import Theorem
-from dfltheory.bounds.tree import at_numbers
 from dfltheory.errors import InputError
 
 ROUNDS, BITS, ZERO = 5000, 30000, Fraction(0)  # at most: the digits grow with every step
@@ -96,16 +95,37 @@ class _Clients:
         return y - by["lam"] * dual, dual + pull * (x - y), way, far if flat else 0
 
 
+def _in_scope(theorem: Theorem, name: str, given: Mapping[str, Any]) -> None:
+    """Refuse an algorithm, or a value of a hyperparameter, that the theorem does not cover."""
+    named = [
+        a if isinstance(a, str) else f"{a.__module__}:{a.__qualname__}" for a in theorem.scope.algorithms
+    ]
+    ours = [a.rpartition(":")[2].lower() for a in named if ":" not in a or a.startswith("dfltheory.")]
+    if name not in ours:
+        raise InputError(f"{theorem} covers {', '.join(theorem.scope.names)}, and this instance runs {name}")
+    for letter, value in theorem.scope.letters.items():
+        if letter in given and given[letter] != value:
+            raise InputError(
+                f"{theorem} covers {letter} = {value!r}, and this instance has {given[letter]!r}"
+            )
+
+
 def verify(instance: Mapping[str, Any], theorem: Theorem) -> Exact:
     """Both sides of ``theorem`` for the instance of a counterexample file; InputError where it has none."""
     task, letters, run = instance["task"], dict(instance["algorithm"]), instance["run"]
     name, T, x = letters.pop("name"), int(run["rounds"]), [_six(row[0]) for row in run["x0"]]
+    if ":" in name:
+        raise InputError(f"rational numbers know the steps of {', '.join(sorted(STEPS))}, and not of {name}")
     given = {n: v for n, v in letters.items() if n not in PLAIN or v != PLAIN[n]}
     odd = name not in STEPS or set(given) - {"eta", "K", *FREE} or (task.get("sigma") and not task.get("led"))
     if odd or "b" in task or len(x) != 2 or not theorem.lhs.measure.startswith("grad_norm_sq"):
         raise InputError("rational numbers need two clients with ramps, no noise, gradient steps and gossip")
+    _in_scope(theorem, name, given)
     by = {n: v if n in ("K", "Q") else _six(v) for n, v in {**FREE, **given}.items()}
     W, dual = instance.get("topology", {}).get("matrix", [[0.5, 0.5], [0.5, 0.5]]), [ZERO, ZERO]
+    law = theorem.scope.network
+    if callable(law) and (broken := law(np.array(W, dtype=float))) is not None:
+        raise InputError(f"{theorem} does not cover this network: {broken}")
     w, start_apart = _six(W[0][1]), theorem.scope.common_start and x[0] != x[1]
     if start_apart or not 0 < w == _six(W[1][0]) < 1 or 0 < by["lam"] < by["eta"]:
         raise InputError(f"the weight {w}, the start {x[0]}, {x[1]} or eta is outside the range of {theorem}")
@@ -139,11 +159,8 @@ def verify(instance: Mapping[str, Any], theorem: Theorem) -> Exact:
     if missing := set(theorem.needs) - set(values):
         raise InputError(f"no rational number is known for {', '.join(sorted(missing))}")
     known = {name: Fraction(values[name]) for name in theorem.needs}
-    numbers = {GLOSSARY[n].symbol: sp.Rational(v.numerator, v.denominator) for n, v in known.items()}
+    exact = RationalValues(theorem, known)
     for c in theorem.conditions:
-        slack = at_numbers(theorem.expand(c.slack), numbers)
-        if not (slack.is_real and (slack > 0 if c.strict else slack >= 0)):
-            raise InputError(f"in rational numbers condition {c.name} fails by {sp.N(-slack, 15)}")
-    if not isinstance(bound := at_numbers(theorem.bound, numbers), sp.Rational):
-        raise InputError(f"the bound of {theorem} is not a rational number here")
-    return Exact(left, Fraction(int(bound.p), int(bound.q)), known, why)
+        if (slack := exact.slack(c)) < 0 or (c.strict and slack == 0):
+            raise InputError(f"in rational numbers condition {c.name} fails by {about(-slack, 15)}")
+    return Exact(left, exact.bound(), known, why)

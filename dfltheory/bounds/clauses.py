@@ -210,6 +210,12 @@ class Statement:
                 (c, _plain(right - left, shape), _plain(holds, shape)) for c, left, right, holds in judged
             ]
 
+    def condition_sides(self, **values: Any) -> list[tuple[Condition, Any, Any]]:
+        """Each condition with its left and its right side, at ``values``."""
+        arrays, shape = self._inputs(values)
+        judged = self._judge(arrays)
+        return [(c, _plain(left, shape), _plain(right, shape)) for c, left, right, _ in judged]
+
     @cached_property
     def _stable(self) -> tuple[Definition, ...]:
         """The definitions whose formula would cancel."""

@@ -40,6 +40,8 @@ from dfltheory.documents import (
 from dfltheory.errors import DFLTheoryError, InputError
 
 FORMAT = 1
+EXPANDED, EXPANDED_DEPTH = 20_000, 150
+"""Parts and depth at most of all formulas of a file's statement, its definitions put into them."""
 
 
 # -- writing ------------------------------------------------------------------------------------------------
@@ -256,6 +258,38 @@ def theorem_from_document(document: Any) -> Theorem:
     told = {name: read(f"theorem.{name}", given[name]) for name, read in readers.items()}
     own = told.pop("quantities")
     theorem = Theorem(**told)
+    _limit(theorem)
     for entry in own:
         define(entry)
     return theorem
+
+
+def _limit(theorem: Theorem) -> None:
+    """Refuse a statement whose definitions, put into each other, make formulas without end.
+
+    Raises
+    ------
+    InputError
+        The formulas have more than ``EXPANDED`` parts, or are more than ``EXPANDED_DEPTH`` deep.
+    """
+    known: dict[Any, tuple[int, int]] = {}
+    for definition in theorem.definitions:
+        known[definition.symbol] = _extent(sp.sympify(definition.expr), known)
+    sides = [side for condition in theorem.conditions for side in (condition.left, condition.right)]
+    formulas = [*theorem.parts.values(), *theorem.schedule.values(), *sides]
+    extents = [*known.values(), *(_extent(sp.sympify(formula), known) for formula in formulas)]
+    parts, depth = sum(e[0] for e in extents), max((e[1] for e in extents), default=0)
+    if parts > EXPANDED or depth > EXPANDED_DEPTH:
+        raise InputError(
+            f"theorem.definitions, put into the formulas, make {short(parts)} parts, {depth} deep: at most "
+            f"{EXPANDED} parts, {EXPANDED_DEPTH} deep"
+        )
+
+
+def _extent(formula: Any, known: Mapping[Any, tuple[int, int]]) -> tuple[int, int]:
+    """Parts and depth of a formula; a symbol that is ``known`` has those of its definition."""
+    if formula in known:
+        return known[formula]
+    extents = [_extent(part, known) for part in formula.args]
+    parts, depth = sum(e[0] for e in extents), max((e[1] for e in extents), default=0)
+    return parts + 1, depth + 1

@@ -1,6 +1,7 @@
 """Expressions as plain data, so that a file can carry a formula without carrying code.
 
-A node is a whole number, a finite float, the name of a symbol, or ``[function, argument, ...]``::
+A node is a whole number, a finite float (a :class:`~dfltheory.documents.WrittenNumber` is the rational number
+that its digits say), the name of a symbol, or ``[function, argument, ...]``::
 
     >>> from dfltheory.bounds import symbols as s
     >>> to_tree(s.L * s.eta / 2)
@@ -24,6 +25,7 @@ import sympy as sp
 
 from dfltheory.bounds.symbols import GLOSSARY
 from dfltheory.bounds.units import Expr
+from dfltheory.documents import WrittenNumber
 from dfltheory.errors import InputError
 
 Tree = int | float | str | list[Any]
@@ -122,20 +124,48 @@ def _tree_of(node: ast.expr) -> Any:
     raise SyntaxError(f"a formula has no {type(node).__name__}")
 
 
+def decimal_value(number: sp.Float) -> Any:
+    """The rational number that a float of a formula means: 0.1 is 1/10.
+
+    Of a double this is the shortest decimal number that has this double; of a number with another precision
+    its binary value.
+    """
+    double = float(number)
+    exact = sp.Rational(number)
+    return sp.Rational(repr(double)) if sp.Rational(double) == exact else exact
+
+
 def at_numbers(formula: Expr, numbers: Mapping[Any, Any]) -> Expr:
     """The formula at these rational numbers, from the inside out, for its powers may be towers.
+
+    Floats become rational numbers first (:func:`decimal_value`), so that nothing is rounded.
 
     Raises
     ------
     InputError
-        A power or an exponential is too large.
+        A power, an exponential or another number is too large; Max, Min, floor or Abs has an argument that
+        is no rational number, of which only digits could decide.
     """
+    if formula.is_Float:
+        return decimal_value(formula)
+    if not formula.args:
+        return numbers.get(formula, formula)
     parts = [at_numbers(part, numbers) for part in formula.args]
     if isinstance(formula, (sp.Pow, sp.exp)):
         power = parts[-1]
         if not (power.is_real and abs(sp.N(power)) * _longest(parts[0]) <= POWERS):
             raise InputError(f"a power is too large for rational numbers: {reprlib.repr(str(formula))}")
-    return formula.func(*parts) if parts else numbers.get(formula, formula)
+    if isinstance(formula, (sp.Max, sp.Min, sp.floor, sp.Abs)):
+        for part in parts:
+            if not part.is_Rational:
+                raise InputError(
+                    f"{type(formula).__name__} has an argument that is no rational number: "
+                    f"{reprlib.repr(str(part))}"
+                )
+    value = formula.func(*parts)
+    if _longest(value) > POWERS:
+        raise InputError(f"a number has more than {POWERS} bits: {reprlib.repr(str(formula))}")
+    return value
 
 
 class _Reader:
@@ -149,6 +179,8 @@ class _Reader:
         match data:
             case int() if not isinstance(data, bool):
                 return _small(sp.Integer(data))
+            case WrittenNumber():
+                return _small(sp.Rational(data.fraction.numerator, data.fraction.denominator))
             case float():
                 if not math.isfinite(data):
                     raise InputError(f"{data!r} in a formula must be finite")

@@ -14,6 +14,7 @@ from dfltheory.files import alone, check_writable
 
 if TYPE_CHECKING:
     from dfltheory.analysis.falsify import Finding
+    from dfltheory.bounds import Theorem
 
 
 def falsify(
@@ -21,7 +22,7 @@ def falsify(
     key: Annotated[
         str | None,
         typer.Argument(
-            help="The theorem, as listed by `dfltheory bound`, or FILE.py:NAME; not with --replay."
+            help="The theorem, as listed by `dfltheory bound`, or FILE.py:NAME; with --replay the latter."
         ),
     ] = None,
     variant: Variant = None,
@@ -51,7 +52,10 @@ def falsify(
     which measured/expression diverges. Every hit is run again by the training core and written to a small
     JSON file (--out, or counterexample-KEY-VARIANT.json here), which --replay runs again.
 
-    Exit status 1 when a counterexample is found or replayed, 0 when none is found (which proves nothing).
+    Exit status 1 when a counterexample is found or replayed, 0 when none is found (which proves nothing), 2
+    when a replay is undecided: a bound or a condition that overflows or underflows, or a refutation that an
+    evaluation at 50 digits does not confirm. A counterexample to a theorem of your own whose algorithm or
+    network is your code needs the theorem as well: FILE.py:NAME --replay COUNTEREXAMPLE.
 
     Examples:
 
@@ -64,6 +68,8 @@ def falsify(
         dfltheory falsify --replay counterexample-dfedsam.theorem_4_5-printed.json
 
         dfltheory falsify --replay counterexample-dfedsam.theorem_4_5-printed.json --exact
+
+        dfltheory falsify my_theorems.py:mine --replay counterexample-mine-printed.json
     """
     import dfltheory.analysis.falsify as engine
     from dfltheory.bounds.reference import load
@@ -73,15 +79,21 @@ def falsify(
     if exact and replay is None:
         raise InputError("--exact checks a file: give --replay FILE too")
     whole_number("seed", seed, 0)
-    if (key is None) == (replay is None):
-        raise InputError("give the key of a theorem, or --replay FILE, and not both")
+    if key is None and replay is None:
+        raise InputError("give the key of a theorem, or --replay FILE")
     if replay is not None:
+        if key is not None and ":" not in key:
+            raise InputError(
+                "give the key of a theorem, or --replay FILE, and not both; a theorem of your own is named "
+                "with --replay as FILE.py:NAME"
+            )
         if out is not None:
             raise InputError("--replay reads a file and writes none: omit --out")
+        own = None if key is None else load(key, variant)
         if exact:
-            _exactly(replay, as_json)
+            _exactly(replay, own, as_json)
             return
-        found, file = engine.replay(replay), replay
+        found, file = engine.replay(replay, own), replay
     else:
         theorem = load(str(key), variant)
         file = out or Path(f"counterexample-{theorem.key}-{theorem.variant}.json")
@@ -97,16 +109,18 @@ def falsify(
         _save(found, file, document, as_json)
     if written is not None and not as_json:
         print(f"counterexample: {written}")
+    if replay is not None and found.undecided:
+        raise typer.Exit(2)
     leave(not found.violated)
 
 
-def _exactly(file: Path, as_json: bool) -> None:
+def _exactly(file: Path, own: Theorem | None, as_json: bool) -> None:
     """Both sides as fractions; status 1 when the left is the larger."""
     from dfltheory.analysis.digits import whole
     from dfltheory.analysis.falsify.finding import instance_of
     from dfltheory.analysis.rational import verify
 
-    instance, theorem = instance_of(file)
+    instance, theorem = instance_of(file, own)
     told = verify(instance, theorem)
     fields = {name: whole(value) for name, value in told.values.items()}
     sides = {

@@ -150,7 +150,7 @@ def test_a_strangers_true_theorem_about_random_matchings_survives_and_half_of_it
     assert isinstance(false.instance.network, RandomMatching)
     assert false.certificate.core["low"] > 1
     assert false.certificate.core["seeds"] >= 1000
-    # what follows rests on the exact evaluation and on the scope, not on how often the core is run
+    # what follows rests on the exact expectation and on the scope, not on how often the core is run
     monkeypatch.setattr(sys.modules[certify.__module__], "RUNS", ((40, 400),) * 2)
     told = certify(false.instance, STRANGER)
     assert not told.violated

@@ -190,7 +190,3 @@ def test_clients_that_are_not_pulled_apart_for_ever_are_not_taken_to_be(monkeypa
 def test_what_is_outside_is_one_line(change, words):
     with pytest.raises(InputError, match=words):
         verify(trap(**change), CORRECTED)
-
-
-def test_the_verifier_is_short():
-    assert len(Path(rational.__file__).read_text().splitlines()) <= 150

@@ -65,11 +65,11 @@ def test_a_diverging_family_is_written_and_replayed(dfltheory, tmp_path, monkeyp
     assert document["divergence"]["member"] == "opposing clients"
     assert document["file"] == "family.json"
     again, replay = [], engine.replay
-    monkeypatch.setattr(engine, "replay", lambda path: again.append(replay(path)) or again[-1])
+    monkeypatch.setattr(engine, "replay", lambda path, own: again.append(replay(path)) or again[-1])
     status, told = dfltheory("--replay", str(tmp_path / "family.json"), "--json")
     assert status == 1
     assert json.loads(told.out)["divergence"] == document["divergence"]
-    monkeypatch.setattr(engine, "replay", lambda path: again[-1])  # in words what was run just now
+    monkeypatch.setattr(engine, "replay", lambda path, own: again[-1])  # in words what was run just now
     status, text = dfltheory("--replay", str(tmp_path / "family.json"))
     assert status == 1
     assert "diverges like (1/(1 - lambda))^" in text.out

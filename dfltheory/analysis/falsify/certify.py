@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dfltheory.analysis import numerals
 from dfltheory.analysis.applicable import obstacle_of
+from dfltheory.analysis.falsify.confirm import abnormal, unconfirmed
 from dfltheory.analysis.falsify.core import FULL, Batch
 from dfltheory.analysis.falsify.core import run as simulate
 from dfltheory.analysis.falsify.families import scheduled
@@ -49,13 +50,14 @@ STILL = 200
 
 @dataclass(frozen=True)
 class Certificate:
-    """The two witnesses: exact evaluation, and the training core.
+    """The two witnesses: the exact expectation in floating point, and the training core.
 
     ``exact``: ratio, measured and bound at the horizon ``T`` of the instance.  ``core``: rounds that were
     run, the horizon at which the ratio is told, measured, bound, ratio (``low``: lower confidence limit with
     noise), and ``still``: did the core's state stop moving, so that its measure holds for all later rounds.
     ``core_at_horizon``: the core's ratio at the instance's own horizon, where it ran so far or stands still.
-    ``obstacles``: why the instance is outside of the theorem; empty when it is inside.
+    ``obstacles``: why the instance is outside of the theorem; empty when it is inside.  ``undecided``: why
+    floating point cannot decide (:mod:`.confirm`); empty when it can.
     """
 
     exact: dict[str, Any]
@@ -63,19 +65,25 @@ class Certificate:
     core_at_horizon: float | None
     conditions: list[dict[str, Any]] = field(default_factory=list)
     obstacles: list[str] = field(default_factory=list)
+    undecided: list[str] = field(default_factory=list)
 
     def __str__(self) -> str:
         return core_says(asdict(self))
 
     @property
     def violated(self) -> bool:
-        """Do both witnesses see the bound exceeded, inside the theorem's assumptions?"""
+        """Do both witnesses see the bound exceeded, inside the theorem's assumptions, beyond doubt?"""
+        return self.suspected and not self.undecided
+
+    @property
+    def suspected(self) -> bool:
+        """Do both witnesses see the bound exceeded in floating point, inside the theorem's assumptions?"""
         seen = max(self.core.get("low", self.core["ratio"]), self.core_at_horizon or 0.0)
         return not self.obstacles and self.exact["ratio"] > 1 and seen > 1
 
 
 def core_says(told: Mapping[str, Any]) -> str:
-    """What the training core measured at the horizon of the exact evaluation, or where it was run, in words.
+    """What the training core measured at the horizon of the exact expectation, or where it was run, in words.
 
     ``told``: ``exact``, ``core`` and ``core_at_horizon`` of a certificate.
     """
@@ -118,7 +126,7 @@ def certify(instance: Instance, theorem: Theorem) -> Certificate:
         if noisy or not values:
             values = known(run, theorem, batch, T)
             exact, again = at_horizon(theorem, batch, values, T)
-        off = float(bound_error(theorem, values | {"T": T})) / exact["bound"] if exact["ratio"] > 1 else 0.0
+        off = _relative_error(theorem, values | {"T": T}, exact)
         if noisy:
             told, at_T = _noisy(run, theorem, values), None
         else:
@@ -136,8 +144,32 @@ def certify(instance: Instance, theorem: Theorem) -> Certificate:
         obstacles.append("it assumes samples as smooth as the clients, and this noise depends on the state")
     data = _measured(run, theorem)
     if batch.led is not None and np.ptp(data, axis=0).max() > 1e-9 * data.max():
-        obstacles.append("its runs differ by chance, of which the exact evaluation knows one")
-    return Certificate(exact, told, at_T, conditions, obstacles)
+        obstacles.append("its runs differ by chance, of which the exact expectation knows one")
+    certificate = Certificate(exact, told, at_T, conditions, obstacles)
+    return replace(certificate, undecided=_doubts(theorem, values, certificate))
+
+
+def _relative_error(theorem: Theorem, values: dict[str, Any], exact: dict[str, Any]) -> float:
+    """What rounding of the constants may put the bound off by, where it is exceeded."""
+    if not (exact["ratio"] > 1 and exact["bound"]):
+        return 0.0
+    return float(bound_error(theorem, values)) / exact["bound"]
+
+
+def _doubts(theorem: Theorem, values: dict[str, Any], certificate: Certificate) -> list[str]:
+    """Why floating point cannot decide: no normal numbers, or a refutation that is not confirmed."""
+    exact, core = certificate.exact, certificate.core
+    at_horizon = values | {"T": exact["T"]}
+    doubts = abnormal(theorem, at_horizon, exact)
+    if doubts or not certificate.suspected:
+        return doubts
+    doubts = unconfirmed(theorem, at_horizon, exact["bound"], exact["measured"])
+    at_once = certificate.core_at_horizon
+    if at_once is not None and at_once > 1:
+        return doubts
+    least = core.get("low", core["ratio"]) * core["bound"]
+    at_core = values | {"T": core["T"]}
+    return doubts + unconfirmed(theorem, at_core, core["bound"], least, conditions=False)
 
 
 def known(run: History, theorem: Theorem, batch: Batch, T: int) -> dict[str, Any]:
@@ -191,7 +223,7 @@ def _sure(
     """Without chance: the worst of all horizons up to the rounds that were run (or T ``only``), and T.
 
     Rounds that were not run repeat the last ``rests`` where the state comes again after so many, as the exact
-    evaluation sees it, and its measure too; else they count nothing.
+    expectation sees it, and its measure too; else they count nothing.
     """
     data = _measured(run, theorem)[0]
     floor = FLOOR * (values.get("B", 0.0) ** 2 if theorem.lhs.measure.startswith("grad") else data.max())

@@ -7,12 +7,14 @@ last points.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dfltheory.analysis.falsify.confirm import unconfirmed
 from dfltheory.analysis.falsify.members import MEMBERS, Member, Numbers, kinds
 from dfltheory.analysis.falsify.search import Clock, wall
 from dfltheory.analysis.rate_fit import fit_exponent
@@ -126,7 +128,8 @@ def along(
 ) -> Divergence | None:
     """The family from ``base`` along one parameter; a ratio that grows is followed one factor further.
 
-    None outside of what an algorithm or a statement takes, and once it is ``late``.
+    None outside of what an algorithm or a statement takes, where an evaluation at 50 digits does not confirm
+    the expression of a ratio that grows, and once it is ``late``.
     """
     factors = JOINTLY if "*" in parameter else FACTORS
     points = [_point(theorem, member, base, parameter, factor, late) for factor in factors]
@@ -135,9 +138,12 @@ def along(
         return found
     factor = factors[-1] ** 2 / factors[-2]
     further = _point(theorem, member, base, parameter, factor, late)
-    found = _fitted(theorem, member, base, parameter, [*points, further])
+    points.append(further)
+    found = _fitted(theorem, member, base, parameter, points)
     if found is None or not found.diverges or further is None:
         return found
+    if not _confirmed(theorem, points):
+        return None
     core = member.core(theorem, _grown(base, parameter, factor))
     return found if core is None else replace(found, core=core / further[2])
 
@@ -219,6 +225,13 @@ def _settled(theorem: Theorem, points: list[Point], values: Sequence[float]) -> 
     return all(measured - np.log(new / old) / step > DIVERGES for old, new in pairs if old > 0 and new > 0)
 
 
+def _confirmed(theorem: Theorem, points: list[Point | None]) -> bool:
+    """Does the evaluation at 50 digits see the same expressions, and the conditions satisfied?"""
+    return not any(
+        unconfirmed(theorem, values, bound, math.inf) for _, _, bound, values in filter(None, points)
+    )
+
+
 def expression(theorem: Theorem, values: Numbers) -> float:
     """The right-hand side without its hidden constant; nan where a condition fails."""
     return float(np.asarray(theorem.evaluate(where="nan", **values)))
@@ -235,7 +248,10 @@ def again(told: Divergence, theorem: Theorem) -> Divergence:
         raise DataError(f"{told.member} is no kind of problem with which {theorem} is searched")
     found = along(theorem, MEMBERS[told.member], told.base, told.parameter)
     if found is None:
-        raise DataError(f"the family of {theorem} from its base {told.base} cannot be measured")
+        raise DataError(
+            f"the family of {theorem} from its base {told.base} cannot be measured, or an evaluation at 50 "
+            "digits does not confirm its expression"
+        )
     return found
 
 

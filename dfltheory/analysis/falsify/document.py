@@ -11,6 +11,7 @@ import json
 import math
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ import numpy as np
 from dfltheory.analysis.falsify.core import Batch
 from dfltheory.analysis.falsify.members import MEMBERS
 from dfltheory.analysis.falsify.problems import TASKS
-from dfltheory.analysis.falsify.reach import class_of
+from dfltheory.analysis.falsify.reach import CodeNeededError, class_of
 from dfltheory.analysis.falsify.score import NOISY
 from dfltheory.documents import (
     Read,
@@ -50,8 +51,14 @@ WORK = 512
 """Rounds times local steps at most of the first member of a family; the last one has 256 times as many."""
 
 
-def read_document(path: str | os.PathLike[str], required: tuple[str, ...] = ()) -> dict[str, Any]:
+def read_document(
+    path: str | os.PathLike[str],
+    required: tuple[str, ...] = (),
+    parse_float: Callable[[str], float] = float,
+) -> dict[str, Any]:
     """The file's content, every field read with its type; those not ``required`` may be absent.
+
+    ``parse_float`` reads its decimal numbers (:class:`~dfltheory.documents.WrittenNumber` keeps the digits).
 
     Raises
     ------
@@ -63,13 +70,15 @@ def read_document(path: str | os.PathLike[str], required: tuple[str, ...] = ()) 
         try:
             if os.path.getsize(path) > BYTES or not os.path.isfile(path):
                 raise InputError(f"a counterexample is a regular file of at most {BYTES} bytes")
-            data = json.loads(Path(path).read_text(encoding="utf-8"))
+            data = json.loads(Path(path).read_text(encoding="utf-8"), parse_float=parse_float)
             if isinstance(data, dict) and data.get("format") == 1:
                 raise InputError(
                     f"it is of format 1, and this version reads format {FORMAT}: search again, or replay it "
                     "with the version that wrote it"
                 )
             return _document(data, required)
+        except CodeNeededError as wrong:
+            raise DataError(f"{path} cannot be replayed by itself: {wrong}") from None
         except DFLTheoryError as wrong:
             raise DataError(f"{path} holds no counterexample: {wrong}") from None
 
@@ -198,6 +207,7 @@ _FIELDS: dict[str, Read] = {
     "core_at_horizon": maybe(_told),
     "conditions": rows(_condition, 100),
     "obstacles": rows(_line, 100),
+    "undecided": rows(_line, 200),
     "divergence": maybe(_family),
     "instance": lambda place, value: value,  # read by :func:`built`
     "theorem": lambda place, value: value,  # read with its types by theorem_from_document

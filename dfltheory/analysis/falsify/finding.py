@@ -16,11 +16,12 @@ from dfltheory.analysis.falsify.certify import Certificate, certify
 from dfltheory.analysis.falsify.divergence import Divergence, again, steepest
 from dfltheory.analysis.falsify.document import FORMAT, KINDS, built, read_document
 from dfltheory.analysis.falsify.families import families_of
-from dfltheory.analysis.falsify.reach import class_of, registered, with_classes
+from dfltheory.analysis.falsify.reach import CodeNeededError, class_of, registered, with_classes
 from dfltheory.analysis.falsify.search import Arm, Clock, search, wall
 from dfltheory.bounds import registry
-from dfltheory.bounds.document import theorem_from_document, theorem_to_document
+from dfltheory.bounds.document import UnknownLaw, theorem_from_document, theorem_to_document
 from dfltheory.bounds.reference import load
+from dfltheory.documents import WrittenNumber
 from dfltheory.errors import DataError, InputError, whole_number
 from dfltheory.files import write_json
 from dfltheory.instances.instance import Instance
@@ -75,7 +76,10 @@ class Finding:
         if self.divergence is not None:
             document["divergence"] = asdict(self.divergence)
         if self.certificate is not None:
-            document |= asdict(self.certificate)
+            certificate = asdict(self.certificate)
+            if not self.undecided:
+                del certificate["undecided"]
+            document |= certificate
         if self.theorem is not None and not registered(self.theorem):
             document["theorem"] = theorem_to_document(self.theorem)
         return document
@@ -101,15 +105,26 @@ class Finding:
         tail = f"{self.evaluations} {many}{tried} in {self.seconds:.0f} s{self._read}"
         if self.divergence is not None:
             return f"{head}{self.divergence} ({tail})"
+        if self.undecided:
+            return (
+                f"{head}undecided: {'; '.join(self.undecided)}; measured/bound is {self.ratio:.6g} in "
+                f"floating point ({tail})"
+            )
         if not self.violated or self.certificate is None or self.instance is None:
             return (
                 f"{head}no counterexample found; the largest measured/bound is {self.ratio:.6g}{self._doubt} "
                 f"({tail}). This proves nothing: other families, other seeds, more time may find one."
             )
         return (
-            f"{head}refuted: measured/bound = {self.ratio:.6g} at T = {self.instance.rounds} by exact "
-            f"evaluation ({self.family}); the training core's measured/bound is {self.certificate} ({tail})"
+            f"{head}refuted: measured/bound = {self.ratio:.6g} at T = {self.instance.rounds} by the exact "
+            f"expectation, in floating point ({self.family}); the training core's "
+            f"measured/bound is {self.certificate} ({tail})"
         )
+
+    @property
+    def undecided(self) -> list[str]:
+        """Why floating point cannot decide; empty when it can."""
+        return [] if self.certificate is None else self.certificate.undecided
 
     @property
     def _read(self) -> str:
@@ -306,16 +321,26 @@ def best_of(theorem: Theorem, arms: list[Arm]) -> tuple[str, Instance, Certifica
     return first
 
 
-def replay(path: str | Path) -> Finding:
-    """Run a saved counterexample, or a saved outcome's best candidate, again: exactly and by the core.
+def replay(path: str | Path, theorem: Theorem | None = None) -> Finding:
+    """Run a saved counterexample, or a saved outcome's best candidate, again.
+
+    Both witnesses are asked: the exact expectation in floating point, and the training core.
+
+    Parameters
+    ----------
+    path : str or Path
+    theorem : Theorem, optional
+        The statement that the file is about, where that is a user's own: no file carries the code of its
+        algorithm or network.
 
     Raises
     ------
     DataError, UnknownNameError
-        The file is none of these, or a field of it is not what it must be (:mod:`.document`).
+        The file is none of these, is about another statement than ``theorem``, needs code that it does not
+        carry, or a field of it is not what it must be (:mod:`.document`).
     """
     started, document = time.monotonic(), read_document(path)
-    theorem = _statement(path, document)
+    theorem = _statement(path, document, theorem)
     key, variant = theorem.key, theorem.variant
     if document.get("divergence") is not None:
         family = again(Divergence(**document["divergence"]), theorem)
@@ -341,36 +366,51 @@ def replay(path: str | Path) -> Finding:
     return Finding(key, variant, certificate.violated, ratio, 1, spent, 0, family, **parts)
 
 
-def instance_of(path: str | Path) -> tuple[dict[str, Any], Theorem]:
+def instance_of(path: str | Path, theorem: Theorem | None = None) -> tuple[dict[str, Any], Theorem]:
     """The instance of a counterexample file as plain data, and the statement that it is about.
+
+    A number of a statement that the file carries is the rational number that its digits say: 0.1 is 1/10.
+    ``theorem``: the statement itself, as in :func:`replay`.
 
     Raises
     ------
     DataError, UnknownNameError
         The file is no such document, or holds no single instance.
     """
-    document = read_document(path)
+    document = read_document(path, parse_float=WrittenNumber)
     if document.get("instance") is None:
         raise DataError(f"{path} holds no single instance")
-    return document["instance"], _statement(path, document)
+    return document["instance"], _statement(path, document, theorem)
 
 
-def _statement(path: str | Path, document: dict[str, Any]) -> Theorem:
-    """The statement that the file is about: it carries it, or the registry has it."""
+def _statement(path: str | Path, document: dict[str, Any], given: Theorem | None = None) -> Theorem:
+    """The statement that the file is about: the ``given`` one, the one in the file, or the registry's."""
     about = document.get("divergence") or document
     key, variant = about.get("key", ""), about.get("variant", "")
-    if "theorem" not in document:
-        return registry.get(key, variant)
-    theorem = with_classes(theorem_from_document(document["theorem"]))
+    if given is not None:
+        theorem = given
+    elif "theorem" in document:
+        theorem = with_classes(theorem_from_document(document["theorem"]))
+    else:
+        theorem = registry.get(key, variant)
     if (key, variant) != (theorem.key, theorem.variant):
-        raise DataError(f"{path} is about {key} [{variant}], and carries {theorem}")
-    if registry.known(key, variant):
-        ours = theorem_to_document(registry.get(key, variant))
-        if document["theorem"] != json.loads(json.dumps(ours)):
-            raise DataError(f"{path} carries another statement under the name of the registered {theorem}")
+        raise DataError(f"{path} is about {key} [{variant}], not about {theorem}")
+    if isinstance(theorem.scope.network, UnknownLaw):
+        raise DataError(f"{path}: {CodeNeededError(f'the law of the network of {theorem}')}")
+    if "theorem" not in document:
+        return theorem
+    if given is not None and not _same(document["theorem"], given):
+        raise DataError(f"{path} carries another statement than the given {theorem}")
+    if registry.known(key, variant) and not _same(document["theorem"], registry.get(key, variant)):
+        raise DataError(f"{path} carries another statement under the name of the registered {theorem}")
     if document.get("instance") and not theorem.lhs.rounds(document["instance"]["run"]["rounds"]):
         raise DataError(f"{path}: the left side of {theorem} is about none of the rounds of the run")
     return theorem
+
+
+def _same(document: Any, theorem: Theorem) -> bool:
+    """Is the document that of this statement?"""
+    return bool(document == json.loads(json.dumps(theorem_to_document(theorem))))
 
 
 __all__ = ["Finding", "best_of", "falsify", "instance_of", "readings", "replay", "together"]

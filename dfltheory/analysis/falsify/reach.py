@@ -46,6 +46,16 @@ def registered(theorem: Theorem) -> bool:
         return False
 
 
+class CodeNeededError(InputError):
+    """A file is about code of a user, which no file carries."""
+
+    def __init__(self, what: str):
+        super().__init__(
+            f"{what} is code of a user, which no file carries: name the theorem's own file too, as in "
+            "`dfltheory falsify FILE.py:NAME --replay COUNTEREXAMPLE`"
+        )
+
+
 def algorithm_class(theorem: Theorem) -> type[Algorithm]:
     """The most general algorithm of the scope: a class of the package by its name, or a user's own."""
     return class_of(theorem.scope.algorithms[0])
@@ -62,7 +72,7 @@ def class_of(named: str | type) -> type[Algorithm]:
         found = reduce(lambda at, part: getattr(at, part, None), name.split("."), sys.modules.get(module))
         if isinstance(found, type) and issubclass(found, Algorithm):
             return found  # type: ignore[return-value]
-        raise InputError(f"falsify cannot simulate {name}: import the module {module} that defines it first")
+        raise CodeNeededError(f"the algorithm {name} of the module {module}")
     try:
         return algorithms.get(named)
     except UnknownNameError:
@@ -147,6 +157,7 @@ def check(theorem: Theorem) -> None:
 
 __all__ = [
     "CONVEX",
+    "CodeNeededError",
     "MEASURES",
     "algorithm_class",
     "check",

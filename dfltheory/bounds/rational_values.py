@@ -1,0 +1,76 @@
+"""The bound and the conditions of a statement in rational numbers, where they have such values."""
+
+from __future__ import annotations
+
+import reprlib
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any
+
+import sympy as sp
+
+from dfltheory.bounds.clauses import Condition, Statement
+from dfltheory.bounds.tree import at_numbers
+from dfltheory.errors import InputError
+
+
+class RationalValues:
+    """Formulas of one statement at rational numbers; definitions are evaluated once each.
+
+    Parameters
+    ----------
+    statement : Statement
+    known : mapping
+        A rational number by glossary name, for every name that the statement needs.
+    """
+
+    def __init__(self, statement: Statement, known: Mapping[str, Fraction]):
+        self._statement = statement
+        self._numbers: dict[Any, Any] = {
+            symbol: sp.Rational(known[name].numerator, known[name].denominator)
+            for name, symbol in statement.symbols.items()
+        }
+        for definition in statement.definitions:
+            value = at_numbers(sp.sympify(definition.expr), self._numbers)
+            self._numbers[definition.symbol] = value
+
+    def bound(self) -> Fraction:
+        """The right-hand side.
+
+        Raises
+        ------
+        InputError
+            It is irrational: the message names the terms that are.
+        """
+        parts = self._statement.parts
+        terms = {name: at_numbers(sp.sympify(part), self._numbers) for name, part in parts.items()}
+        total: Any = sp.Add(*terms.values())
+        if not total.is_Rational:
+            irrational = [f"{name} = {_short(term)}" for name, term in terms.items() if not term.is_Rational]
+            raise InputError(
+                f"the bound of {self._statement} is no rational number here: {', '.join(irrational)}"
+            )
+        return Fraction(int(total.p), int(total.q))
+
+    def slack(self, condition: Condition) -> Fraction:
+        """right - left of a condition.
+
+        Raises
+        ------
+        InputError
+            It is irrational: the message names the condition.
+        """
+        slack: Any = at_numbers(sp.sympify(condition.slack), self._numbers)
+        if not slack.is_Rational:
+            raise InputError(
+                f"condition {condition.name} of {self._statement} has the slack {_short(slack)}, which is "
+                "no rational number"
+            )
+        return Fraction(int(slack.p), int(slack.q))
+
+
+def _short(value: Any) -> str:
+    return reprlib.repr(str(value))
+
+
+__all__ = ["RationalValues"]

@@ -1,0 +1,105 @@
+"""A counterexample to a user's theorem is replayed with the theorem's own file."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from dfltheory import cli
+
+SAVED = Path(__file__).parents[2] / "docs" / "counterexamples" / "dfedsam.theorem_4_5-printed.json"
+CODE = """
+from dataclasses import dataclass, replace
+from dfltheory import bounds
+from dfltheory.algorithms import DFedSAM
+
+@dataclass(frozen=True)
+class Own(DFedSAM):
+    pass
+
+def law(W):
+    return None
+
+base = bounds.get("dfedsam.theorem_4_5", "printed")
+scope = replace(base.scope, algorithms=(Own,), letters={})
+own_algorithm = replace(base, key="own.algorithm", scope=scope)
+own_law = replace(base, key="own.law", scope=replace(base.scope, network=law))
+own_bound = replace(base, key="own.bound", parts={n: p / 2 for n, p in base.parts.items()})
+other = replace(own_algorithm, parts={n: 2 * p for n, p in base.parts.items()})
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Three theorems of a user, and a counterexample to each."""
+    from dfltheory.bounds.document import theorem_to_document
+    from dfltheory.bounds.reference import load
+
+    folder = tmp_path_factory.mktemp("own")
+    code = folder / "theorems_of_a_user.py"
+    code.write_text(CODE)
+    saved = {k: v for k, v in json.loads(SAVED.read_text()).items() if k not in ("families", "command")}
+    for name in ("own_algorithm", "own_law", "own_bound"):
+        theorem = load(f"{code}:{name}")
+        told = saved | {"kind": "dfltheory.counterexample", "key": theorem.key}
+        told["theorem"] = theorem_to_document(theorem)
+        if name == "own_algorithm":
+            algorithm = told["theorem"]["scope"]["algorithms"][0]
+            told["instance"] = told["instance"] | {
+                "algorithm": told["instance"]["algorithm"] | {"name": algorithm}
+            }
+        (folder / f"{name}.json").write_text(json.dumps(told))
+    return folder
+
+
+@pytest.fixture
+def forgotten(monkeypatch):
+    """A process that has not imported the user's module."""
+    import sys
+
+    monkeypatch.delitem(sys.modules, "dfltheory_own_theorems_of_a_user", raising=False)
+
+
+def run(folder, capsys, *arguments):
+    status = cli.run(["falsify", *arguments])
+    return status, capsys.readouterr()
+
+
+@pytest.mark.parametrize("name", ["own_algorithm", "own_law", "own_bound"])
+def test_the_theorem_and_its_counterexample_replay(name, folder, forgotten, capsys):
+    reference, file = f"{folder}/theorems_of_a_user.py:{name}", folder / f"{name}.json"
+    status, told = run(folder, capsys, reference, "--replay", str(file), "--json")
+    assert status == 1, told.err
+    assert json.loads(told.out)["violated"]
+
+
+@pytest.mark.parametrize("name", ["own_law", "own_bound"])
+def test_it_replays_in_rational_numbers_too(name, folder, forgotten, capsys):
+    reference, file = f"{folder}/theorems_of_a_user.py:{name}", folder / f"{name}.json"
+    status, told = run(folder, capsys, reference, "--replay", str(file), "--exact", "--json")
+    assert status == 1, told.err
+    assert json.loads(told.out)["refuted"]
+
+
+@pytest.mark.parametrize("exact", [[], ["--exact"]])
+@pytest.mark.parametrize("name", ["own_algorithm", "own_law"])
+def test_without_the_theorem_the_error_asks_for_its_file(name, exact, folder, forgotten, capsys):
+    status, told = run(folder, capsys, "--replay", str(folder / f"{name}.json"), *exact)
+    assert status == 2
+    assert "FILE.py:NAME" in told.err
+    assert "holds no counterexample" not in told.err
+
+
+def test_rational_numbers_refuse_an_algorithm_of_a_user(folder, forgotten, capsys):
+    reference = f"{folder}/theorems_of_a_user.py:own_algorithm"
+    status, told = run(folder, capsys, reference, "--replay", str(folder / "own_algorithm.json"), "--exact")
+    assert status == 2
+    assert "theorems_of_a_user:Own" in told.err
+
+
+@pytest.mark.parametrize("name", ["own_bound", "other"])
+def test_another_theorem_than_that_of_the_file_is_refused(name, folder, capsys):
+    reference = f"{folder}/theorems_of_a_user.py:{name}"
+    status, told = run(folder, capsys, reference, "--replay", str(folder / "own_algorithm.json"))
+    assert status == 2
+    assert "own_algorithm.json" in told.err
