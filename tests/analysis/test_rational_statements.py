@@ -62,15 +62,19 @@ def test_numbers_that_are_too_long_are_refused(tmp_path, capsys, number):
     assert exactly(tmp_path, capsys, f'{{"all": {number}}}')[0] == 2
 
 
-def test_a_condition_with_decimal_numbers_is_exact(tmp_path, capsys):
-    def of(right):
-        return {"name": "c", "left": ["Add", 0.1, 0.2], "right": right, "strict": False}
+@pytest.mark.parametrize(("right", "strict", "status"), [(0.3, False, 1), (0.3, True, 2), (0.25, False, 2)])
+def test_a_condition_with_decimal_numbers_is_exact(tmp_path, capsys, right, strict, status):
+    """0.1 + 0.2 is 0.3, and more than 0.3 in floating point."""
+    condition = {"name": "c", "left": ["Add", 0.1, 0.2], "right": right, "strict": strict}
+    assert exactly(tmp_path, capsys, '{"all": 1e-20}', conditions=[condition])[0] == status
 
-    for right, expected in ((0.3, 1), (0.29999999999999999, 2)):
-        status, _ = exactly(tmp_path, capsys, '{"all": 1e-20}', conditions=[of(right)])
-        assert status == (1 if right == 0.3 else expected)
-    strict = of(0.3) | {"strict": True}
-    assert exactly(tmp_path, capsys, '{"all": 1e-20}', conditions=[strict])[0] == 2
+
+@pytest.mark.parametrize("change", [{"algorithms": ["DFedAvg"]}, {"letters": {"eta": 0.5}}])
+def test_an_instance_outside_of_the_scope_is_refused(tmp_path, capsys, change):
+    scope = bounds.theorem_to_document(THEOREM)["scope"]
+    status, error = exactly(tmp_path, capsys, '{"all": 1e-20}', scope=scope | change)
+    assert status == 2
+    assert "covers" in error
 
 
 @pytest.mark.parametrize(

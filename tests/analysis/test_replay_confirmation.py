@@ -128,6 +128,13 @@ def test_the_second_evaluation_compares_with_the_bound_at_50_digits(measured):
     assert unconfirmed(theorem, {"K": 1, "T": 5}, 1.1, 5.0)  # another bound in floating point
 
 
+def test_a_side_of_a_condition_may_be_zero_and_not_a_number_that_underflows():
+    values = {"K": 1.0, "T": 1e9, "rho": 0.0}
+    fine = {"bound": 1.0, "measured": 2.0}
+    for side, underflows in ((s.rho, False), (s.K - 1, False), (NEXT**-400, True)):
+        assert bool(abnormal(about(s.K, held(side, 1)), values, fine)) is underflows
+
+
 def test_values_that_are_no_normal_numbers_are_named():
     theorem = about(s.K, held(0, s.rho))
     fine = {"bound": 1.0, "measured": 2.0}

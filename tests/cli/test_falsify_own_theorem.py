@@ -18,7 +18,7 @@ class Own(DFedSAM):
     pass
 
 def law(W):
-    return None
+    return None if W[0, 0] != 0.5 else "it mixes at once"
 
 base = bounds.get("dfedsam.theorem_4_5", "printed")
 scope = replace(base.scope, algorithms=(Own,), letters={})
@@ -103,3 +103,14 @@ def test_another_theorem_than_that_of_the_file_is_refused(name, folder, capsys):
     status, told = run(folder, capsys, reference, "--replay", str(folder / "own_algorithm.json"))
     assert status == 2
     assert "own_algorithm.json" in told.err
+
+
+def test_a_network_that_breaks_the_users_law_is_refused_in_rational_numbers(folder, tmp_path, capsys):
+    document = json.loads((folder / "own_law.json").read_text())
+    document["instance"]["topology"]["matrix"] = [[0.5, 0.5], [0.5, 0.5]]
+    file = tmp_path / "sent.json"
+    file.write_text(json.dumps(document))
+    reference = f"{folder}/theorems_of_a_user.py:own_law"
+    status, told = run(folder, capsys, reference, "--replay", str(file), "--exact")
+    assert status == 2
+    assert "mixes at once" in told.err
