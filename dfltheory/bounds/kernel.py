@@ -59,6 +59,7 @@ from dfltheory.bounds.moments import (
     sq,
     value,
 )  # fmt: skip
+from dfltheory.bounds.real_numbers import expression, has_poles, reality
 from dfltheory.bounds.units import Expr
 
 # -- facts -----------------------------------------------------------------------------------------
@@ -87,8 +88,12 @@ class Fact:
 
     @property
     def phases(self) -> set[str]:
-        """The phase of the step k that it is about, if any."""
-        return set().union(*(m.phases for m in (*self.left, *self.right)))
+        """The phase of the step k that it is about, if any: where a coefficient has k, those of its premises
+        too."""
+        found = set().union(*(m.phases for m in (*self.left, *self.right)))
+        if any(k in c.free_symbols for c in (*self.left.values(), *self.right.values())):
+            found |= set().union(*(p.phases for p in self.premises))
+        return found
 
     def trail(self) -> list[Fact]:
         """The facts that it follows from, each once, premises first, itself last."""
@@ -133,10 +138,13 @@ def rule(cites: str, *uses: h.Hypothesis) -> Callable[[Callable[..., Claim]], Ca
             parts = [part for a in given if not genuine(a) for part in _within(a)]
             strange = [p for p in parts if type(p) not in _WORDS and not isinstance(p, sp.Basic)]
             need(not strange, "{}: a premise was not made by the kernel, or is none of its words", name)
+            real = [demand for part in parts for demand in _entered(part)]
             about = {a for a in given if isinstance(a, Algorithm)} | {p.of for p in premises if p.of}
             need(len(about) <= 1, "{}: the premises are about different algorithms", name)
             claim = function(*arguments, **named)
-            demands = dict.fromkeys(d for p in premises for d in p.demands) | dict.fromkeys(claim.demands)
+            need(not any(has_poles(d.expr) for d in claim.demands), "{}: a demand is no number", name)
+            demands = dict.fromkeys(d for p in premises for d in p.demands)
+            demands |= dict.fromkeys((*claim.demands, *real))
             fact = Fact(
                 _TOKEN,
                 left=MappingProxyType(form((claim.left, sp.S.One))),
@@ -157,14 +165,23 @@ def rule(cites: str, *uses: h.Hypothesis) -> Callable[[Callable[..., Claim]], Ca
     return made
 
 
+def _entered(part: object) -> tuple[Demand, ...]:
+    """An argument of a rule, or a part of one: refused, or what makes its numbers real and finite."""
+    if type(part) in (Atom, Lag, Moment, Vec):
+        part.__post_init__()  # type: ignore[attr-defined]
+    if not isinstance(part, sp.Basic):
+        return ()
+    return tuple(Demand(e, f"{part} is a real number", strict) for e, strict in reality(expression(part)))
+
+
 def _size(c: Expr) -> Demand:
-    c = sp.sympify(c)
+    c = expression(c)
     size = -c if not c.is_Add and c.could_extract_minus_sign() else c
     return Demand(size, "the size of a coefficient")
 
 
 def _single(fact: Fact, kind: str) -> Moment:
-    (moment, c), *more = fact.left.items() or ((Moment(""), 0),)
+    (moment, c), *more = fact.left.items() or ((one(""), 0),)
     need(not more and c == 1 and moment.kind == kind, "the left-hand side must be one {}: {}", kind, fact)
     return moment
 
@@ -185,7 +202,7 @@ def minkowski(*parts: tuple[Expr, Vec]) -> Claim:
 @rule("Young's inequality, weighted (Cauchy-Schwarz): Hardy, Littlewood and Polya, Inequalities, 2.4")
 def young(weights: Iterable[Expr], *parts: tuple[Expr, Vec]) -> Claim:
     """sq(sum_j c_j U_j) <= sum_j c_j^2 sq(U_j)/w_j for weights w_j > 0 that sum to at most 1."""
-    shares = [sp.sympify(w) for w in weights]
+    shares = [expression(w) for w in weights]
     need(len(shares) == len(parts), "{} vectors need as many weights", len(parts))
     right = form(*(({sq(v): c**2 / w}, sp.S.One) for w, (c, v) in zip(shares, parts, strict=True)))
     return Claim({sq(_sum(parts)): sp.S.One}, right, _shares(shares))
@@ -255,7 +272,7 @@ def polarization(u: Vec, v: Vec) -> Claim:
 @rule(f"the product is bilinear: {_HILBERT}")
 def bilinear(u: Vec, *parts: tuple[Expr, Vec]) -> Claim:
     """<U, sum_j c_j V_j> = sum_j c_j <U, V_j>."""
-    right = form(*(({inner(u, v): sp.sympify(c)}, sp.S.One) for c, v in parts))
+    right = form(*(({inner(u, v): expression(c)}, sp.S.One) for c, v in parts))
     return Claim({inner(u, _sum(parts)): sp.S.One}, right, equal=True)
 
 
@@ -290,9 +307,10 @@ def lipschitz(alg: Algorithm, u: Vec, v: Vec, block: str | None = None) -> Claim
 def descent(alg: Algorithm, u: Vec, d: Vec) -> Claim:
     """value(U + D) - value(U) <= <grad f_i(U_i), D> + (L/2) sq(D) for D in one block; where all clients
     share D, grad f stands for grad f_i."""
+    need(d.terms, "the step is 0: there is no descent")
     g = alg.grad(u, d.block)
     right = {inner(g.mean() if d.common else g, d): sp.S.One, sq(d): BLOCKS[d.block].L / 2}
-    return Claim({value(u + d): sp.S.One, value(u): sp.S.NegativeOne}, right)
+    return Claim(form(({value(u + d): sp.S.One}, 1), ({value(u): sp.S.One}, -1)), right)
 
 
 @rule("the assumption itself", h.DIVERSITY)
@@ -390,6 +408,8 @@ def gossip(alg: Algorithm) -> Claim:
 @rule(f"{_OPERATOR_NORM}; W of one gossip step is independent of those before", h.CONTRACTS, h.FRESH)
 def gossip_steps(alg: Algorithm) -> Claim:
     """root[next](x - mean x) <= lam^Q root(U - mean U), Q gossip steps, for the U that is sent."""
+    whole = type(alg.gossips) is sp.Integer or alg.gossips in (s.Q, sp.S.One)
+    need(whole and alg.gossips.is_positive, "{} is no number of gossip steps", alg.gossips)
     apart = root(X.within(alg.shared).dev())
     return Claim({apart.at(rounds="next"): sp.S.One}, {root(alg.sent.dev()): s.lam**alg.gossips})
 
@@ -479,7 +499,12 @@ def telescope(alg: Algorithm, fact: Fact) -> Claim:
     """From E f(w^{t+1}) - E f(w^t) <= r_t at the mean model w in every round: 0 <= f0_gap/T + mean of r_t."""
     w = alg.mean_model
     need(w.known(None, "v") and w.part(alg.shared).common, "the mean model is a mean of states")
-    change = {value(alg.following(w)): 1, value(w): -1}
+    first = Vec.of((a, c) for a, c in w.terms if a.name != "dual")
+    starts = (X.mean(), XBAR) if alg.kept is None else (X.within("u").mean() + X.within("v"),)
+    need(first in starts, "the mean model does not start where f0_gap is taken, but at {}", first)
+    after = alg.following(w)
+    need(after != w, "the mean model does not move: there is no change of f to sum")
+    change = form(({value(after): sp.S.One}, 1), ({value(w): sp.S.One}, -1))
     need(fact.left == change, "the left-hand side is not f's change in a round")
     return Claim({}, form((_over(fact.right, set(), rounds="mean"), 1), ({one("f"): s.f0_gap / s.T}, 1)))
 
@@ -536,7 +561,7 @@ def chain(fact: Fact, *others: Fact) -> Claim:
     be negative, save where the two are equal."""
     right, demands = dict(fact.right), []
     for by in others:
-        ((moment, c),) = by.left.items() if len(by.left) == 1 else ((Moment(""), sp.S.Zero),)
+        ((moment, c),) = by.left.items() if len(by.left) == 1 else ((one(""), sp.S.Zero),)
         need(c == 1, "one moment alone must stand on the left: {}", by)
         need(moment in right, "{} is not in {}", moment, fact)
         here = right.pop(moment)
@@ -564,7 +589,7 @@ def label(fact: Fact, name: str) -> Claim:
 @rule(_ORDER)
 def add(weights: Iterable[Expr], *facts: Fact) -> Claim:
     """From l_j <= r_j to sum_j c_j l_j <= sum_j c_j r_j, where no c_j is negative."""
-    pairs = [(f, sp.sympify(c)) for c, f in zip(weights, facts, strict=True)]
+    pairs = [(f, expression(c)) for c, f in zip(weights, facts, strict=True)]
     signs = tuple(Demand(c, "a weight of a fact") for _, c in pairs)
     return Claim(form(*((f.left, c) for f, c in pairs)), form(*((f.right, c) for f, c in pairs)), signs)
 
@@ -579,7 +604,7 @@ def solve(fact: Fact, left: Form | None = None, times: Expr | None = None) -> Cl
         need(number == 1 and moment in rest, "{} alone must be wanted, and in {}", moment, fact)
         share = -rest.pop(moment)
     else:
-        share, rest = 1 / sp.sympify(times), form((rest, 1), (wanted, 1 / sp.sympify(times)))
+        share, rest = 1 / expression(times), form((rest, 1), (wanted, 1 / expression(times)))
     return Claim(wanted, form((rest, 1 / share)), (Demand(share, f"divides by {share}", strict=True),))
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Any
 
@@ -15,22 +15,9 @@ import sympy as sp
 
 from dfltheory.bounds import symbols as s
 from dfltheory.bounds.hypotheses import Hypothesis
+from dfltheory.bounds.real_numbers import RuleError as RuleError
+from dfltheory.bounds.real_numbers import count, expression, has_poles, k, lag, need
 from dfltheory.bounds.units import Expr
-from dfltheory.errors import InputError
-
-k = sp.Symbol("k", integer=True, nonnegative=True)
-"""The local step that a fact with a free step is about: 0 <= k < K."""
-lag, count = sp.Symbol("lag", integer=True, positive=True), sp.Symbol("count", integer=True, nonnegative=True)
-
-
-class RuleError(InputError):
-    """A rule was asked for what it does not say."""
-
-
-def need(condition: object, message: str, *about: object) -> None:
-    """Refuse with one line, which tells ``about`` where it has ``{}``: a formula is written then alone."""
-    if not condition:
-        raise RuleError(message.format(*about) if about else message)
 
 
 @lru_cache(maxsize=1 << 14)  # a proof asks of few expressions again and again
@@ -40,19 +27,19 @@ def is_zero(expr: Expr) -> bool:
     there = expr.subs(points).evalf(30)
     if there.is_number and abs(there) > 1e-9:
         return False
-    return (
-        sp.factor(expr.replace(lambda e: e.is_Pow and e.exp.free_symbols, _powers)) == 0
-        or sp.simplify(expr) == 0
-    )
+    symbols: dict[tuple[Expr, Expr], sp.Dummy] = {}
 
+    def powers(power: Expr) -> Expr:
+        """b^(2 n - 1) as the square of a symbol for b^n, over b; n counts."""
+        product, factored = sp.S.One, sp.factor(power.base)
+        for term in sp.Add.make_args(sp.expand(power.exp)):
+            number, rest = term.as_coeff_Mul()
+            base = factored if rest == 1 else symbols.setdefault((factored, rest), sp.Dummy())
+            product *= base**number
+        return product
 
-def _powers(power: Expr) -> Expr:
-    """b^(2 n - 1) as the square of a symbol for b^n, over b; n counts."""
-    product, factored = sp.S.One, sp.factor(power.base)
-    for term in sp.Add.make_args(sp.expand(power.exp)):
-        number, rest = term.as_coeff_Mul()
-        product *= (factored if rest == 1 else sp.Symbol(f"({factored})^({rest})")) ** number
-    return product
+    by_powers = sp.factor(expr.replace(lambda e: e.is_Pow and e.exp.free_symbols, powers))
+    return by_powers == 0 or sp.simplify(expr) == 0
 
 
 @lru_cache(maxsize=1 << 14)
@@ -63,7 +50,7 @@ def _factored(expr: Expr) -> Expr:
 # -- vectors ---------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Lag:
     """Weights of a sum over steps: ``sum_{j<n} c(n - j) U_j``, with c >= 0, its total and the sum of squares
     over the lags 1..n in closed form. Both are proved by induction on n when they are stated. ``at``,
@@ -83,6 +70,7 @@ class Lag:
     def __post_init__(self) -> None:
         given = (self.at, self.before, self.symbol_of_squares, self.path)
         symbols = [x for x in given if x is not None]
+        self._check_variables(set(symbols))
         names = [str(x) for x in symbols]
         taken = {name for name in names if name in s.BUILT_IN or names.count(name) > 1}
         taken |= set(names) & {str(x) for x in (k, lag, count)}
@@ -103,10 +91,28 @@ class Lag:
             gap = (self.squares.subs(count, s.K) - self.squared).subs(self.meanings)
             need(is_zero(gap), "{} is not the sum of squares {} of K steps", self.squared, self.squares)
 
+    def _check_variables(self, own: set[sp.Symbol]) -> None:
+        """A weight is a function of its lag, a sum of the number of its terms; neither has the symbols that
+        are defined by it."""
+        need(all(type(x) is sp.Symbol for x in own), "of a sum of weights the symbols are plain symbols")
+        for name, expr, absent in (
+            ("weight", self.weight, {count, k}),
+            ("total", self.total, {lag, k}),
+            ("squares", self.squares, {lag, k}),
+            ("partial", self.partial, {lag, k}),
+            ("squared", self.squared, {lag, k, count}),
+        ):
+            if expr is None:
+                continue
+            other = own - ({self.at, self.squared} if name == "squared" else set())
+            other -= {self.at, self.before, self.squared} if name == "partial" else set()
+            strange = expression(expr).free_symbols & (absent | other)
+            need(not strange, "{} = {} of a sum of weights has {}", name, expr, strange)
+
     @property
     def symbol_of_squares(self) -> sp.Symbol | None:
         """A symbol that is nothing but the sum of squares."""
-        return self.squared if isinstance(self.squared, sp.Symbol) and self.squared != self.at else None
+        return self.squared if type(self.squared) is sp.Symbol and self.squared != self.at else None
 
     @property
     def meanings(self) -> dict[sp.Symbol, Expr]:
@@ -137,6 +143,11 @@ class Lag:
 PLAIN = Lag()
 
 
+STATES, NOISES = frozenset({"x", "dual", "xbar"}), frozenset({"n", "e", "e^"})
+SAMPLES = NOISES | {"g"}
+"""Names of atoms: states at the start of a round, noises of a step, and all that a step has."""
+
+
 @dataclass(frozen=True)
 class Block:
     """Coordinates of the models that move in one phase of a round: its local steps, the smoothness in them,
@@ -157,7 +168,7 @@ BLOCKS: Mapping[str, Block] = MappingProxyType({
 model of two blocks is the sum of its parts, which are orthogonal."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Atom:
     """A named family; ``step``: none, ``"k"``, or a sum ``(weights, n)`` over j < n; ``mean``: over the
     clients (the same for all of them); ``point``: where a gradient is taken; ``pushed``: divided by the
@@ -170,19 +181,52 @@ class Atom:
     pushed: bool = False
     block: str = ""
 
+    def __post_init__(self) -> None:
+        need(type(self.name) is str and type(self.block) is str, "an atom has names of type str")
+        need(type(self.mean) is bool and type(self.pushed) is bool, "mean and pushed are True or False")
+        need(self.block in BLOCKS, "{} is no block of coordinates", self.block)
+        need(self.point is None or type(self.point) is Vec, "a gradient is taken at a Vec")
+        need((self.name == "grad") == (self.point is not None), "{}: a gradient alone has a point", self.name)
+        need(self.step is None or self.name not in (*STATES, "grad"), "{} has no step", self.name)
+        need(self.step is not None or self.name not in SAMPLES, "{} is one of a step", self.name)
+        need(self.name != "xbar" or self.mean, "xbar is a mean over the clients")
+        if type(self.step) is tuple:
+            need(len(self.step) == 2 and type(self.step[0]) is Lag, "a sum over steps has weights and an end")
+            need(expression(self.step[1]) in (k, *(b.K for b in BLOCKS.values())),
+                 "a sum over steps runs below k or K, not {}", self.step[1])  # fmt: skip
+        else:
+            need(
+                self.step is None or (type(self.step) is str and self.step == "k"), "{} is no step", self.step
+            )
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, slots=True)
 class Vec:
-    """A linear combination of atoms, in normal form, so that equal vectors are equal objects."""
+    """A linear combination of atoms, in normal form, so that equal vectors are equal objects: each atom once,
+    with a factored coefficient that is not 0."""
 
     terms: frozenset[tuple[Atom, Expr]] = frozenset()
+
+    def __post_init__(self) -> None:
+        need(type(self.terms) is frozenset, "the terms of a vector are a frozenset")
+        atoms = set()
+        for term in self.terms:
+            need(type(term) is tuple and len(term) == 2, "a term of a vector is an atom and a coefficient")
+            atom, coefficient = term
+            need(type(atom) is Atom, "a term of a vector has an atom, not {}", type(atom))
+            need(atom not in atoms, "{} is in a vector twice", shown(atom))
+            need(isinstance(coefficient, sp.Basic), "a coefficient is an expression: {}", coefficient)
+            normal = _factored(expression(coefficient))
+            need(normal == coefficient and normal != 0, "{} is not a coefficient in normal form", coefficient)
+            atoms.add(atom)
 
     @staticmethod
     def of(pairs: Iterable[tuple[Atom, Expr]]) -> Vec:
         total: dict[Atom, Expr] = {}
         for atom, coefficient in pairs:
-            total[atom] = total.get(atom, sp.S.Zero) + coefficient
-        return Vec(frozenset((a, c) for a, e in total.items() if (c := _factored(e)) != 0))
+            total[atom] = total.get(atom, sp.S.Zero) + expression(coefficient)
+        factored = {atom: _factored(expression(sum_)) for atom, sum_ in total.items()}
+        return Vec(frozenset((atom, c) for atom, c in factored.items() if c != 0))
 
     def __add__(self, other: Vec) -> Vec:
         return Vec.of((*self.terms, *other.terms))
@@ -191,7 +235,7 @@ class Vec:
         return self + other * sp.S.NegativeOne
 
     def __mul__(self, factor: Any) -> Vec:
-        return Vec.of((a, c * factor) for a, c in self.terms)
+        return Vec.of((a, c * expression(factor)) for a, c in self.terms)
 
     def __rmul__(self, factor: Any) -> Vec:
         return self * factor
@@ -247,7 +291,7 @@ class Vec:
         """Is it the same at all clients?"""
         return all(a.mean and not a.pushed for a, _ in self.terms)
 
-    @cached_property
+    @property
     def phase(self) -> str | None:
         """The phase on whose step k it depends; None: on no step."""
         found = set()
@@ -277,6 +321,7 @@ class Vec:
             if (
                 a.step != "k"
                 or a.name not in NOISES
+                or a.point is not None
                 or a.pushed
                 or a.block != self.block
                 or k in c.free_symbols
@@ -294,9 +339,10 @@ class Vec:
             elif a.step is None:
                 known = a.name in STATES
             elif a.block != phase:
-                known = (a.block, phase) == ("v", "u") and a.step[1:] == (BLOCKS["v"].K,)
+                before = (a.block, phase) == ("v", "u") and a.step[1:] == (BLOCKS["v"].K,)
+                known = before and a.name in SAMPLES
             elif isinstance(a.step, tuple):
-                known = step is not None and a.step[1] == step
+                known = step is not None and a.step[1] == step and a.name in SAMPLES
             else:
                 known = step is not None and a.name in ("g", "e^")
             if not known:
@@ -328,7 +374,6 @@ XBAR = _atom("xbar", mean=True)
 G, N, E, EHAT = _atom("g", "k"), _atom("n", "k"), _atom("e", "k"), _atom("e^", "k")
 """At local step k: the full gradient grad f_i, the noise of its sample, what SAM's second gradient on the
 same minibatch adds, and the conditional mean of the latter given all before the sample."""
-STATES, NOISES = {"x", "dual", "xbar"}, {"n", "e", "e^"}
 SAMPLED = G + N + E
 """What a client moves by in one local step."""
 MEAN, NOISE = G + EHAT, N + E - EHAT
@@ -340,7 +385,7 @@ X_V, G_V, N_V = (vec.within("v") for vec in (X, G, N))
 # -- one round ------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Algorithm:
     """One round: gradients are taken at ``local`` (step k); ``sent`` is what the network mixes: x <- W sent,
     ``gossips`` times. ``mean_model``: where the theorem's gradient is; ``dual``: what becomes of a second
@@ -386,10 +431,12 @@ class Algorithm:
         after = Vec()
         for a, c in v.terms:
             own = {("dual", ""): self.dual, ("x", "v"): self.kept}.get((a.name, a.block))
+            need(not a.pushed, "{} is divided by weights of this round", shown(a))
             if own is not None:
                 now = own.mean() if a.mean else own
             else:
-                need(a.mean and a.name in ("x", "xbar"), "{} is no mean of a state", shown(a))
+                need(a.mean and a.name in ("x", "xbar") and a.block == self.shared,
+                     "{} is no mean of a state", shown(a))  # fmt: skip
                 now = XBAR + self.moved.mean() if a.name == "xbar" else self.sent.mean()
             after += now * c
         return after
@@ -409,7 +456,7 @@ class Algorithm:
 # -- moments and facts -----------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Moment:
     """See ``kernel.py``; ``one``: the number 1 under a ``label``, so that constants stay apart; ``weighted``:
     the clients weigh w_i/m instead of 1/m."""
@@ -421,6 +468,18 @@ class Moment:
     rounds: str = ""
     weighted: bool = False
     label: str = ""
+
+    def __post_init__(self) -> None:
+        words = (self.kind, self.steps, self.rounds, self.label)
+        need(all(type(word) is str for word in words), "a moment has words of type str")
+        need(self.kind in ("sq", "root", "inner", "value", "one"), "{} is no kind of moment", self.kind)
+        need(self.steps in ("", "mean", "max"), "{} says nothing of the steps", self.steps)
+        need(self.rounds in ("", "mean", "next", "start"), "{} says nothing of the rounds", self.rounds)
+        need(type(self.weighted) is bool, "weighted is True or False")
+        need(type(self.vec) is Vec and type(self.other) is Vec, "a moment is one of a Vec")
+        need(self.kind == "inner" or not self.other.terms, "a product alone has two vectors")
+        need(self.kind == "one" or not self.label, "a constant alone has a label")
+        need(self.kind != "one" or not self.vec.terms, "a constant has no vector")
 
     @property
     def free(self) -> bool:
@@ -471,6 +530,7 @@ def form(*parts: tuple[Form, Expr]) -> dict[Moment, Expr]:
     for one_form, factor in parts:
         for moment, c in one_form.items():
             total[moment] = total.get(moment, sp.S.Zero) + sp.sympify(c) * factor
+    need(not any(map(has_poles, total.values())), "a coefficient is infinite, imaginary or no number")
     return {moment: c for moment, c in total.items() if not is_zero(c)}
 
 

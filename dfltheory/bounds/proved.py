@@ -6,14 +6,16 @@ follows, and which the proof does not use.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
 import sympy as sp
 
 from dfltheory.bounds import known, registry
 from dfltheory.bounds import symbols as s
+from dfltheory.bounds.algorithm_rounds import LETTERS, ROUNDS, same_round
 from dfltheory.bounds.certificates import files
+from dfltheory.bounds.checks.forms import quantities
 from dfltheory.bounds.hypotheses import Hypothesis
 from dfltheory.bounds.kernel import RULES, Fact, genuine
 from dfltheory.bounds.moments import (
@@ -23,6 +25,7 @@ from dfltheory.bounds.moments import (
     X_V,
     XBAR,
     Form,
+    Lag,
     Rule,
     RuleError,
     Vec,
@@ -30,11 +33,12 @@ from dfltheory.bounds.moments import (
     is_zero,
     sq,
 )
-from dfltheory.bounds.script import Corollary, Script
+from dfltheory.bounds.real_numbers import expression, need
+from dfltheory.bounds.script import Corollary, Range, Script
 from dfltheory.bounds.signs import Algebra
 from dfltheory.bounds.steps import Put, Step
-from dfltheory.bounds.symbols import GLOSSARY, NEUTRAL
-from dfltheory.bounds.theorem import Theorem
+from dfltheory.bounds.symbols import BUILT_IN, GLOSSARY, NEUTRAL
+from dfltheory.bounds.theorem import Condition, Theorem
 from dfltheory.bounds.units import Expr
 from dfltheory.errors import InputError
 
@@ -90,15 +94,48 @@ def check(theorem: Theorem, script: Script | Corollary | None = None) -> Checked
     script = script or scripts().get(f"{theorem.key}:{theorem.variant}")
     if script is None:
         raise InputError(f"{theorem} has no script of the kernel: its proof is on paper")
+    need(type(script) in (Script, Corollary), "a proof is a Script or a Corollary, not {}", type(script))
     if isinstance(script, Corollary):
         return _corollary(theorem, script)
+    _check_script(script)
     facts, missing = [], []
-    for case, stated in script.cases(theorem):
-        fact, lacks = _proof(stated, case, theorem)
-        facts.append(fact)
-        missing += lacks
+    with quantities({*BUILT_IN, *theorem.symbols}):
+        if script.case is not None and not _decidable(theorem, script):
+            missing.append("the condition of the cases may be no real number")
+        for case, stated in script.cases(theorem):
+            fact, lacks = _proof(stated, case, theorem)
+            facts.append(fact)
+            missing += lacks
     lacks, used, idle = _assumptions(theorem, script, frozenset().union(*(f.uses for f in facts)))
     return _answer(theorem, tuple(facts), used, idle, [*lacks, *missing])
+
+
+def _decidable(theorem: Theorem, script: Script) -> bool:
+    """Does the case or its opposite hold, as two real numbers can be compared?"""
+    assert script.case is not None
+    bare = replace(script, ranges=(), values={}, case=None, otherwise=None)
+    sides = (theorem.expand(script.case.left), theorem.expand(script.case.right))
+    return all(Algebra(theorem, bare).is_real(side) for side in sides)
+
+
+def _check_script(script: Script) -> None:
+    """Raise RuleError unless a script has exact types and expressions that may enter a proof."""
+    need(type(script) is Script, "a proof is a Script, not {}", type(script))
+    need(all(type(r) is Range for r in script.ranges), "the ranges of a script are of type Range")
+    need(all(type(w) is Lag for w in script.lags), "the sums of a script are of type Lag")
+    need(script.case is None or type(script.case) is Condition, "the case of a script is a Condition")
+    for r in script.ranges:
+        for part in (r.symbol, r.means, r.low, *(() if r.high is None else (r.high,))):
+            expression(part)
+        need(r.low.is_number and (r.high is None or r.high.is_number), "the ends of a range are numbers")
+    for old, new in (*script.values.items(), *script.names.items()):
+        need(type(old) is sp.Symbol, "{} is not a symbol", old)
+        expression(new)
+    if script.case is not None:
+        expression(script.case.left)
+        expression(script.case.right)
+    if script.otherwise is not None:
+        _check_script(script.otherwise)
 
 
 def _proof(stated: Theorem, script: Script, whole: Theorem) -> tuple[Fact, list[str]]:
@@ -109,15 +146,14 @@ def _proof(stated: Theorem, script: Script, whole: Theorem) -> tuple[Fact, list[
     missing = []
     if stated.scope.participation != "full":
         missing.append("the kernel speaks of full participation")
-    if fact.of is None or fact.of.name not in stated.scope.names:
-        missing.append(f"the proof is about {fact.of and fact.of.name}, which is not in the theorem's scope")
+    missing += _algorithm(stated, fact)
     missing += _meanings(stated, script, fact)
     if not fact.left or fact.left != _left(stated, fact):
         missing.append("the last fact is about another left-hand side")
     algebra = Algebra(stated, script)
     missing += algebra.complaints
     absent = {GLOSSARY[n].symbol: int(x) for n, x in NEUTRAL.items()
-              if n not in (*stated.needs, *stated.scope.letters)}  # fmt: skip
+              if n in BUILT_IN and n not in (*stated.needs, *stated.scope.letters)}  # fmt: skip
     demands = [(d, d.expr.subs(absent)) for d in fact.demands]
     missing += [f"not shown: {d.why}" for d, expr in demands if not algebra.holds(expr, d.strict)]
     derived = sp.Add(*fact.right.values()).subs(absent)
@@ -130,6 +166,22 @@ def _proof(stated: Theorem, script: Script, whole: Theorem) -> tuple[Fact, list[
     ):
         missing.append("not shown: what is derived is at most the bound")
     return fact, missing
+
+
+def _algorithm(theorem: Theorem, fact: Fact) -> list[str]:
+    """Is the proof about the most general algorithm of the theorem's scope, by its updates?"""
+    first = theorem.scope.algorithms[0]
+    name = theorem.scope.names[0]
+    package = f"{__name__.split('.')[0]}."
+    own = ":" not in first if isinstance(first, str) else first.__module__.startswith(package)
+    if fact.of is None or not own or name not in ROUNDS:
+        return [f"the proof is about {fact.of and fact.of.name}, which is not in the theorem's scope"]
+    letters = theorem.scope.letters
+    if any(n not in letters or letters[n] != x for n, x in LETTERS.get(name, {}).items()):
+        return [f"the kernel knows {name} with other hyperparameters than those of the scope"]
+    if not same_round(fact.of, ROUNDS[name]):
+        return [f"the proof is about another algorithm than {name}: an update differs"]
+    return []
 
 
 def _steps(theorem: Theorem) -> list[Step]:
@@ -177,6 +229,9 @@ def _meanings(theorem: Theorem, script: Script, fact: Fact) -> list[str]:
         for r in script.ranges
         if str(r.symbol) in old
     ]
+    entered = {x for expr in (*spoken, *fact.right.values()) for x in expr.free_symbols}
+    known = theorem.symbols
+    twice |= {str(x) for x in entered if str(x) in known and x != known[str(x)]}
     return missing + [f"{name} has two meanings" for name in sorted(twice)] + ranged
 
 

@@ -11,6 +11,7 @@ import sympy as sp
 
 from dfltheory.bounds.checks.forms import nonnegative, positive
 from dfltheory.bounds.moments import count, is_zero, k, lag
+from dfltheory.bounds.real_numbers import expression, has_poles, reality
 from dfltheory.bounds.symbols import BUILT_IN, GLOSSARY
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.bounds.units import Expr
@@ -45,7 +46,7 @@ class Algebra:
         self._sums(script)
         self._fresh(theorem, script, closed)
         for r in script.ranges:
-            if not self._follows(r, closed):
+            if not (self._follows(r, closed) and self.is_real(r.means)):
                 self.complaints.append(f"the range of {r.symbol} does not follow")
                 continue
             self.pending -= {r.symbol}
@@ -53,6 +54,16 @@ class Algebra:
             if r.high is not None:
                 self.box[r.symbol] = (r.low, r.high)
                 self._sums(script)
+        self.complaints += [f"{old} = {new} may divide by 0" for old, new in self.values.items()
+                            if not self.is_real(new)]  # fmt: skip
+
+    def is_real(self, expr: Expr) -> bool:
+        """Is it a real, finite number wherever the theorem's conditions hold?"""
+        strict = [slack for slack, c in self.slacks if c.strict]
+        return all(
+            self.holds(sign, strict=sure) or any(_share_of(sign / slack**2) for slack in strict)
+            for sign, sure in reality(expression(expr))
+        )
 
     def _fresh(self, theorem: Theorem, script: Script, closed: Mapping[sp.Symbol, Expr]) -> None:
         """A range names a new quantity, or the positive total of a sum's weights, which is what it is."""
@@ -64,7 +75,8 @@ class Algebra:
             twice = name in {str(other.symbol) for other in script.ranges[:i]}
             known = name in {*BUILT_IN, *theorem.symbols, *map(str, (k, lag, count))}
             other = name in defined | sums if total is None else not is_zero(r.means - total)
-            if twice or known or other or own & r.means.free_symbols:
+            signed = r.symbol in (sp.Symbol(name, nonnegative=True), sp.Symbol(name, positive=True))
+            if twice or known or other or not signed or own & r.means.free_symbols:
                 self.complaints.append(f"the range of {name} is not that of a new quantity")
 
     def _sums(self, script: Script) -> None:
@@ -93,7 +105,8 @@ class Algebra:
         zero = [x for x, _ in self.slacks if any(sp.expand(x + y) == 0 for y, _ in self.slacks)]
         for old, new in script.values.items():
             back = _merged(new.subs(dict(means)))
-            if is_zero(back - old) or any(is_zero(back - y) for x in zero for y in sp.solve(x, old)):
+            roots = [sp.solve(x, old) for x in zero]
+            if is_zero(back - old) or any(len(ys) == 1 and is_zero(back - ys[0]) for ys in roots):
                 self.values[old] = new
             else:
                 self.complaints.append(f"{old} = {new} is no identity")
@@ -126,6 +139,8 @@ class Algebra:
     def holds(self, expr: Expr, strict: bool = False) -> bool:
         """Is ``expr >= 0`` (``> 0``) wherever the theorem's conditions hold? Only a proof says yes."""
         there = _merged(self.expand(expr)).xreplace(self.whole)
+        if has_poles(there):
+            return False
         for most in there.atoms(sp.Max):  # no less than each of what it is the largest of
             more = sp.Dummy("more", nonnegative=True)
             low = [sp.S.Zero] * any(x.is_nonnegative for x in most.args)

@@ -2,10 +2,37 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
 import sympy as sp
 
-from dfltheory.bounds.symbols import GLOSSARY
+from dfltheory.bounds.symbols import GLOSSARY, Quantity
 from dfltheory.bounds.units import Expr
+
+_NAMES: ContextVar[frozenset[str] | None] = ContextVar("names", default=None)
+
+
+@contextmanager
+def quantities(names: Iterable[str]) -> Iterator[None]:
+    """Within: only symbols of these names are quantities of the glossary.
+
+    A proof may have a symbol of its own with the name of a quantity that another package has added.
+    """
+    token = _NAMES.set(frozenset(names))
+    try:
+        yield
+    finally:
+        _NAMES.reset(token)
+
+
+def _quantity(base: Expr) -> Quantity | None:
+    """The glossary's entry of a symbol."""
+    if not base.is_Symbol or base.name not in GLOSSARY:
+        return None
+    names = _NAMES.get()
+    return GLOSSARY[base.name] if names is None or base.name in names else None
 
 
 def monotone(term: Expr, name: str, up: bool) -> bool:
@@ -54,16 +81,14 @@ def _one(signs: set[int | None]) -> int | None:
 
 def share(base: Expr) -> bool:
     """A quantity between 0 and 1."""
-    return base.is_Symbol and base.name in GLOSSARY and GLOSSARY[base.name].high == 1
+    entry = _quantity(base)
+    return entry is not None and entry.high == 1
 
 
 def _count(base: Expr) -> bool:
-    return bool(base.is_Symbol and base.is_integer and base.is_positive) or (
-        base.is_Symbol
-        and base.name in GLOSSARY
-        and GLOSSARY[base.name].whole
-        and GLOSSARY[base.name].low >= 1
-    )
+    entry = _quantity(base)
+    whole = entry is not None and entry.whole and entry.low >= 1
+    return whole or bool(base.is_Symbol and base.is_integer and base.is_positive)
 
 
 def _at_most_one(factor: Expr) -> bool:
@@ -77,7 +102,7 @@ def nonnegative(expr: Expr) -> bool:
     if expr.is_nonnegative:
         return True
     if expr.is_Pow:
-        return nonnegative(expr.base) or bool(expr.exp.is_even)
+        return nonnegative(expr.base) or bool(expr.exp.is_even and expr.base.is_real)
     if expr.is_Mul:
         minus, rest = _signed(expr)
         return not minus and all(nonnegative(f) for f in rest)
@@ -144,4 +169,4 @@ def positive(expr: Expr) -> bool:
     return False
 
 
-__all__ = ["monotone", "nonnegative", "positive", "share"]
+__all__ = ["monotone", "nonnegative", "positive", "quantities", "share"]

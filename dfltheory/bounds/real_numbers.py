@@ -1,0 +1,159 @@
+"""Expressions that may enter a proof: exact types, known symbols, and when they are real numbers.
+
+:func:`expression` accepts a number or an expression of exact SymPy types. :func:`reality` returns the signs
+that make it a real, finite number wherever its symbols are in their ranges. Rules add them to their demands.
+"""
+
+from __future__ import annotations
+
+from functools import cache, lru_cache
+from types import MappingProxyType
+from typing import Any
+
+import sympy as sp
+from sympy.core.numbers import Half, NegativeOne, One, Zero
+
+from dfltheory.bounds.symbols import BUILT_IN, GLOSSARY
+from dfltheory.bounds.units import Expr
+from dfltheory.errors import InputError
+
+
+class RuleError(InputError):
+    """A rule was asked for what it does not say."""
+
+
+def need(condition: object, message: str, *about: object) -> None:
+    """Refuse with one line, which tells ``about`` where it has ``{}``: a formula is written then alone."""
+    if not condition:
+        raise RuleError(message.format(*about) if about else message)
+
+
+k = sp.Symbol("k", integer=True, nonnegative=True)
+"""The local step that a fact with a free step is about: 0 <= k < K."""
+lag, count = sp.Symbol("lag", integer=True, positive=True), sp.Symbol("count", integer=True, nonnegative=True)
+
+_NUMBERS = (sp.Integer, sp.Rational, Zero, One, NegativeOne, Half)
+_OPERATIONS = (sp.Add, sp.Mul, sp.Pow, sp.Max, sp.Min)
+_RESERVED = MappingProxyType(
+    {name: GLOSSARY[name].symbol for name in BUILT_IN} | {"k": k, "lag": lag, "count": count}
+)
+_WHOLE = MappingProxyType(
+    {
+        GLOSSARY[name].symbol: sp.Dummy(name, integer=True, positive=GLOSSARY[name].low > 0, nonnegative=True)
+        for name in BUILT_IN
+        if GLOSSARY[name].whole
+    }
+)
+_REST = sp.Dummy("rest", integer=True, nonnegative=True)
+_POLES = frozenset({sp.nan, sp.zoo, sp.oo, -sp.oo, sp.I})
+
+_MOST = 1 << 16
+_checked: dict[int, sp.Basic] = {}
+"""Expressions that passed, by identity: an equal object of another type is not the same object."""
+
+
+def expression(given: Any) -> Expr:
+    """``given`` as an expression that may enter a proof.
+
+    Parameters
+    ----------
+    given : an int, or a SymPy expression of rational numbers, symbols, sums, products, powers, Max and Min.
+        Only exact types are accepted: a subclass could answer questions about signs falsely.
+
+    Raises
+    ------
+    RuleError
+        A part has another type (I, NaN, infinity and floating-point numbers too), or a symbol has the name of
+        a quantity of the glossary without its assumptions, or is not real.
+    """
+    if type(given) is int:
+        return sp.Integer(given)
+    need(_checked.get(id(given)) is given or _exact(given), "not an expression of a proof: {}", type(given))
+    if len(_checked) > _MOST:
+        _checked.clear()
+    _checked[id(given)] = given
+    return given
+
+
+def _exact(given: Any) -> bool:
+    """Raise RuleError unless every part has an exact type that is allowed."""
+    kind = type(given)
+    if kind is sp.Symbol:
+        _check_symbol(given)
+        return True
+    need(kind in _NUMBERS or kind in _OPERATIONS, "a proof has no expressions of type {}", kind.__name__)
+    for part in given.args if kind in _OPERATIONS else ():
+        expression(part)
+    return True
+
+
+@cache
+def _usual(name: str) -> tuple[sp.Symbol, ...]:
+    """The symbols that a script may bring: real, and perhaps with a sign, or whole."""
+    signs: tuple[dict[str, bool], ...] = ({}, {"nonnegative": True}, {"positive": True})
+    return tuple(sp.Symbol(name, **{"real": True, kind: True}, **sign)
+                 for sign in signs for kind in ("real", "integer"))  # fmt: skip
+
+
+def _check_symbol(symbol: sp.Symbol) -> None:
+    name = symbol.name
+    need(type(name) is str, "a symbol has a name of type str, not {}", type(name).__name__)
+    if name in _RESERVED:
+        need(symbol == _RESERVED[name], "{}: the glossary's symbol has other assumptions", name)
+    allowed = (*_usual(name), _RESERVED.get(name))
+    need(symbol in allowed, "{}: a symbol is real, and perhaps nonnegative, positive or integer", name)
+
+
+def has_poles(expr: Expr) -> bool:
+    """Is infinity, NaN or the imaginary unit a part of it?"""
+    return any(node in _POLES for node in sp.preorder_traversal(expr))
+
+
+@lru_cache(maxsize=1 << 14)
+def reality(expr: Expr) -> tuple[tuple[Expr, bool], ...]:
+    """What makes an expression real and finite: pairs of what is >= 0, and whether it is > 0.
+
+    Raises
+    ------
+    RuleError
+        SymPy knows that it is not real, or not finite.
+    """
+    need(not has_poles(expr) and expr.is_real is not False and expr.is_finite is not False,
+         "{} is not a real, finite number", expr)  # fmt: skip
+    found: dict[tuple[Expr, bool], None] = {}
+    for node in sp.preorder_traversal(expr):
+        if node.is_Pow:
+            found |= dict.fromkeys(_of_power(*node.args))
+    return tuple(found)
+
+
+def _of_power(base: Expr, exponent: Expr) -> tuple[tuple[Expr, bool], ...]:
+    """What a power needs: no division by 0, and no root of a negative number."""
+    whole, sign = _exponent(exponent)
+    if whole:
+        if sign or base.is_zero is False:
+            return ()
+        need(base.is_zero is not True, "{}^({}) divides by 0", base, exponent)
+        return ((base, True),) if base.is_nonnegative else ((base**2, True),)
+    need(not base.is_negative, "({})^({}) is not real", base, exponent)
+    need(sign or base.is_zero is not True, "{}^({}) divides by 0", base, exponent)
+    if base.is_positive or (sign and base.is_nonnegative):
+        return ()
+    return ((base, not sign),)
+
+
+def _exponent(exponent: Expr) -> tuple[bool, bool]:
+    """Is an exponent whole, and is it nonnegative (positive where it is not whole)? Steps and lags are at
+    most K."""
+    K = GLOSSARY["K"].symbol
+    forms = [exponent]
+    for steps, rest in ((k, _REST + 1), (lag, _REST), (count, _REST)):
+        if steps in exponent.free_symbols:
+            forms.append(exponent.subs(K, steps + rest))
+    forms = [form.xreplace(_WHOLE) for form in forms]
+    if forms[0].is_integer:
+        return True, any(form.is_nonnegative for form in forms)
+    return False, any(form.is_positive for form in forms)
+
+
+__all__ = ["RuleError", "count", "expression", "has_poles", "k", "lag", "need", "reality"]
