@@ -94,7 +94,7 @@ def telescoped(c: sp.Expr) -> r.Fact:
 
 def contracted(c: sp.Expr) -> r.Fact:
     alg = algorithm(c)
-    return r.chain(r.gossip(alg), r.minkowski((1, X.dev()), (-c, SAMPLED.sum(s.K).dev())))
+    return r.chain(r.gossip_steps(alg), r.minkowski((1, X.dev()), (-c, SAMPLED.sum(s.K).dev())))
 
 
 def later_steps(c: sp.Expr) -> r.Fact:
@@ -126,7 +126,8 @@ ARGUMENTS: dict[str, Callable[[sp.Expr], r.Fact]] = {
     "unbiased": lambda c: r.unbiased(algorithm(s.eta), X, N * c),
     "martingale": lambda c: r.martingale(r.square(r.variance(algorithm(s.eta))), s.K, weights(c)),
     "clients": lambda c: r.clients(algorithm(s.eta), N * c),
-    "gossip": lambda c: r.gossip(algorithm(c)),
+    "gossip": lambda c: r.gossip(replace(algorithm(c), gossips=sp.S.One)),
+    "gossip_steps": lambda c: r.gossip_steps(algorithm(c)),
     "push": lambda c: r.push(pushing(c)),
     "push_windows": lambda c: r.push_windows(pushing(c)),
     "convolution": lambda c: r.convolution(contracted(c)),
@@ -448,7 +449,7 @@ def test_only_a_mean_of_the_mixed_state_has_a_known_next_value(block):
 @pytest.mark.parametrize("times", [sp.S.Zero, -s.Q, -sp.S.One, HALF, s.Q / 2, s.T])
 def test_gossip_has_a_whole_number_of_steps(times):
     with pytest.raises(RuleError):
-        r.gossip(replace(RUN, gossips=times))
+        r.gossip_steps(replace(RUN, gossips=times))
 
 
 @pytest.mark.parametrize(
