@@ -107,7 +107,7 @@ def eigenvalues(W: Any, *, m: int | None = None, weights: str | None = None, **o
     return values[np.argsort(-np.abs(values), kind="stable")]
 
 
-def phi(lam: Any, *, m: Any, Q: Any = 1) -> Any:
+def phi(lam: Any, m: Any, Q: Any = 1) -> Any:
     """DFedSAM's Phi(lambda, m, Q) = (l^Q + 1)/((1-l)^2 m^(2(Q-1))) + (l^Q + 1)/(1 - l^Q)^2, l = lambda.
 
     The factor by which the topology enters DFedSAM-MGS's bound (eq. 6). Floats or arrays; infinite at

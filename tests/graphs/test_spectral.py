@@ -294,6 +294,11 @@ def test_phi_is_equation_6(lam, m, Q):
     assert graphs.phi(lam, m=m, Q=Q) == pytest.approx(expected, rel=1e-12)
 
 
+def test_phi_accepts_positional_arguments():
+    assert graphs.phi(0.5, 2, 2) == graphs.phi(lam=0.5, m=2, Q=2)
+    assert graphs.phi(0.5, 7) == graphs.phi(0.5, m=7, Q=1)
+
+
 def test_phi_by_hand_and_on_arrays():
     assert graphs.phi(0.5, m=2, Q=2) == pytest.approx(1.25 / (0.25 * 4) + 1.25 / 0.5625)  # 3.4722...
     assert graphs.phi(0.5, m=7, Q=1) == pytest.approx(
