@@ -22,7 +22,7 @@ from dfltheory.algorithms.base import replace as with_fields
 from dfltheory.analysis.falsify import replay
 from dfltheory.bounds import GLOSSARY, Condition, LeftSide, Scope, Theorem
 from dfltheory.bounds.document import theorem_from_document, theorem_to_document
-from dfltheory.bounds.symbols import NEUTRAL
+from dfltheory.bounds.symbols import LENGTH_SQ, NEUTRAL
 from dfltheory.bounds.units import ONE
 
 S = {name: GLOSSARY[name].symbol for name in GLOSSARY}
@@ -166,7 +166,7 @@ def test_a_law_of_ones_own_for_the_network():
 
 
 def test_the_last_iterate_a_gap_and_a_metric_of_ones_own():
-    last = replace(MEAN, measure="f_gap", aggregate="last", last=S["T"])
+    last = replace(MEAN, measure="f_gap", unit=None, aggregate="last", last=S["T"])
     parts = {"optimization": S["f0_gap"] * sp.Rational(1, 4) ** S["T"]}
     mine = descent(lhs=last, parts=parts, conditions=(Condition("eta L = 1/2", S["eta"], 1 / (2 * S["L"])),))
     verdict = dfl.compare(run_of(Lazy(eta=0.5), rounds=5), mine)
@@ -176,7 +176,7 @@ def test_the_last_iterate_a_gap_and_a_metric_of_ones_own():
     def lyapunov(task, models, mean):
         return mean.pow(2).sum(-1)
 
-    lowest = replace(MEAN, measure="lyapunov", aggregate="min")
+    lowest = replace(MEAN, measure="lyapunov", unit=LENGTH_SQ, aggregate="min")
     own = descent(lhs=lowest, parts={"all": 2 * S["f0_gap"] / S["L"]})
     run = run_of(Lazy(eta=0.5), metrics=[lyapunov])
     assert dfl.compare(run, own).kind == "holds"

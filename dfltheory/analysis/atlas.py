@@ -50,6 +50,9 @@ def competitors(measure: str, theorems: Sequence[Theorem | str] | None = None) -
     found = tuple(t for t in asked if t.lhs.measure == measure)
     if not found:
         raise UnknownNameError("measure that these theorems bound", measure, {t.lhs.measure for t in asked})
+    sums = [str(t) for t in found if t.lhs.aggregate == "sum"]
+    if sums and len(sums) < len(found):
+        raise InputError(f"bounds on a sum over rounds cannot be ranked with others: {', '.join(sums)}")
     return found
 
 
@@ -357,7 +360,8 @@ def expectation(
     """
     from dfltheory.analysis.exact import average_over
 
-    if theorem.lhs.measure != "grad_norm_sq" or theorem.scope.two_blocks:
+    of_a_mean = theorem.lhs.measure == "grad_norm_sq" and theorem.lhs.aggregate in ("mean", "min")
+    if not of_a_mean or theorem.scope.two_blocks:
         return math.nan
     known = {**values, **constants(theorem, values), **steps}
     task = model(known)

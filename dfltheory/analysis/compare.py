@@ -42,6 +42,7 @@ from dfltheory.analysis.statistics import (
     averages,
     checked_method,
     seeds_needed,
+    upper_of_maximum,
     upper_of_mean,
     upper_of_minimum,
 )
@@ -206,16 +207,18 @@ def compare(
     at: dict[str, Any] = reading.scalars
     left = left_hand_side(reading, confidence, nominal, method)
     if reading.exact and nominal.ndim:  # each start has its own expectation and bound: those of the worst
-        each = reading.columns.min(axis=1)
+        each = reading.over_columns(reading.columns)
         worst = int(evidence.in_bounds(each[:, None], nominal).argmax())
         bound, left = float(nominal[worst]), Interval(*[float(each[worst])] * 3)
         at = {name: float(value[worst]) if np.ndim(value) else value for name, value in given.items()}
     if not (reading.exact or nominal.ndim):
         free = distribution_free_upper_end(reading, confidence)
-        if float(reading.raised(free)) <= least:
+        if float(_raised(reading, free)) <= least:
             left, common["method"] = replace(left, high=free), "bounded"
     terms = {name: float(v) for name, v in thm.evaluate_terms(**at).items()}
-    upper = reading.values | ({"f0_gap": gap + error} if "f0_gap" in reading.values else {})
+    upper = dict(reading.values)
+    if "f0_gap" in upper:  # of the run, whether or not the theorem needs it
+        upper["f0_gap"] = upper["f0_gap"] + error
     trivial = trivial_bound(upper, run, thm.lhs)
     kind, reason, needed = _judge(reading, left, bound, (least, most), trivial, confidence, common["method"])
     kind, reason = _with_gaps(reading, kind, reason)
@@ -249,20 +252,29 @@ def left_hand_side(
     E[min_t Y_t/b] <= 1 follows from min_t E[Y_t | start] <= b(start), and for the upper one E Y_t <= E b is
     a statement on the mean of Y_t - b.
     """
-    samples, columns = reading.samples, reading.columns
-    estimate, tail = float(columns.mean(axis=0).min()), (1 - confidence) / 2
+    columns = reading.columns
+    estimate, tail = float(reading.over_columns(columns.mean(axis=0))), (1 - confidence) / 2
     if reading.exact or not math.isfinite(estimate):
         return Interval(estimate, estimate, estimate)
     own = np.zeros(()) if bounds is None else bounds
-    shifted = samples - (own - own.mean())[:, None] if own.ndim else samples
-    if reading.least:
-        high = upper_of_minimum(shifted, tail, reading.sure_rounds)
-    else:
-        high = upper_of_mean(shifted, tail, method)
+    shifted = columns - (own - own.mean())[:, None] if own.ndim else columns
+    match reading.theorem.lhs.aggregate:
+        case "min":
+            high = upper_of_minimum(shifted, tail, reading.sure_rounds)
+        case "max":
+            high = upper_of_maximum(shifted, tail, reading.sure_rounds, method)
+        case "mean" | "last" | "sum":
+            high = upper_of_mean(shifted, tail, method)
+        case other:
+            raise InputError(f"{reading.theorem}: the aggregate {other!r} has no interval")
     if own.ndim:
-        columns = evidence.in_bounds(columns.min(axis=1, keepdims=True), own) * own.mean()
+        columns = evidence.in_bounds(_per_start(reading, columns), own) * own.mean()
     finite = columns[:, np.isfinite(columns).all(axis=0)]
-    low = evidence.least_lower_limit(finite, tail) if finite.size else estimate
+    low = estimate
+    if finite.size and reading.largest:
+        low = evidence.largest_lower_limit(finite, tail)
+    elif finite.size:
+        low = evidence.least_lower_limit(finite, tail)
     return Interval(estimate, min(low, estimate), max(high, estimate))
 
 
@@ -271,13 +283,34 @@ def distribution_free_upper_end(reading: Reading, confidence: float) -> float:
     most = _proved(reading)
     if not math.isfinite(most):
         return math.inf
+    tail = (1 - confidence) / 2
+    if reading.largest:
+        return evidence.upper_limit_of_largest(reading.columns, most, tail)
     columns = averages(reading.samples, few=True)[1] if reading.least else reading.columns
-    return evidence.upper_limit(columns, most, (1 - confidence) / 2)
+    return evidence.upper_limit(columns, most, tail)
+
+
+def _per_start(reading: Reading, columns: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The columns (S, k) that are held against each start's own bound. Which round is the least may depend on
+    the start; every round is below the bound of a maximum."""
+    return columns.min(axis=1, keepdims=True) if reading.least else columns
+
+
+def _lowered(reading: Reading, values: Any) -> Any:
+    """Values of the columns at the lower end of what rounding may have put them off by; each round of a sum
+    is off by as much as the one of a mean."""
+    return reading.lowered(values / reading.summands) * reading.summands
+
+
+def _raised(reading: Reading, values: Any) -> Any:
+    """The same at the upper end."""
+    return reading.raised(values / reading.summands) * reading.summands
 
 
 def _proved(reading: Reading) -> float:
     """The :func:`ceiling` that the problem itself proves: a B that the caller gave is the caller's word."""
-    return ceiling(reading.run.constants.known(), reading.run, reading.theorem.lhs)
+    values = reading.run.constants.known() | {"T": reading.run.rounds}
+    return ceiling(values, reading.run, reading.theorem.lhs)
 
 
 def ceiling(values: Mapping[str, Any], run: History | None, lhs: LeftSide | None) -> float:
@@ -288,8 +321,9 @@ def ceiling(values: Mapping[str, Any], run: History | None, lhs: LeftSide | None
     """
     measure = "grad_norm_sq" if lhs is None else lhs.measure
     sure = run is None or run.constants.standing_of("B") != "estimate"
+    rounds = len(lhs.rounds(values["T"])) if lhs is not None and lhs.aggregate == "sum" else 1
     bounded = measure in ("grad_norm_sq", "grad_norm_sq_w") and sure
-    return values.get("B", math.inf) ** 2 if bounded else math.inf
+    return values.get("B", math.inf) ** 2 * rounds if bounded else math.inf
 
 
 def trivial_bound(
@@ -297,8 +331,8 @@ def trivial_bound(
 ) -> float:
     """What is known of a left-hand side without any theorem, whatever the algorithm; inf: nothing is.
 
-    - *Gradients bounded by B* (:func:`ceiling`): every minimum and every mean over rounds of ||grad f||^2 is
-      at most B^2.
+    - *Gradients bounded by B* (:func:`ceiling`): every minimum, mean and maximum over rounds of ||grad f||^2
+      is at most B^2, and a sum at most B^2 times the number of rounds.
     - *A minimum over rounds among which is the start*, of which f0_gap tells: f* <= f(x - grad f(x)/L)
       <= f(x) - ||grad f(x)||^2/(2L) for every L-smooth f, so that the minimum is at most
       E||grad f(xbar^s)||^2 <= 2 L f0_gap. (DFedADMM's auxiliary point is the mean model at round 0.)
@@ -318,7 +352,7 @@ def trivial_bound(
 def _with_gaps(reading: Reading, kind: Kind, reason: str) -> tuple[Kind, str]:
     """Take back what a run that measured only some rounds cannot say: the rest may be larger or smaller."""
     measured, planned = reading.rounds.size, len(reading.theorem.lhs.rounds(reading.run.rounds))
-    one_round_is_enough = kind == "holds" and reading.least
+    one_round_is_enough = (kind == "holds" and reading.least) or (kind == "violated" and reading.largest)
     if reading.whole or one_round_is_enough or kind not in ("holds", "violated"):
         return kind, reason
     return "undecided", f"only {measured} of {planned} rounds were measured (there: {reason})"
@@ -342,17 +376,17 @@ def _judge(
     measured = f"measured {left.estimate:.3g} " + (exact if reading.exact else f"{interval} ({percent})")
     least, most, tail = float(ends[0].mean()), ends[1], (1 - confidence) / 2
     log_e, needed = -math.inf, None
-    per_round = reading.columns
-    if most.ndim:  # which round is the least may depend on the start
-        per_round = per_round.min(axis=1, keepdims=True)
-    ratios = evidence.in_bounds(reading.lowered(per_round), most)
+    per_round = _per_start(reading, reading.columns) if most.ndim else reading.columns
+    ratios = evidence.in_bounds(_lowered(reading, per_round), most)
     if reading.exact:  # given the starts, each seed is an expectation
-        above = bool((ratios.min(axis=1) > 1).any())
-        within = bool((reading.raised(per_round.min(axis=1)) <= ends[0]).all())
+        above = bool((reading.over_columns(ratios) > 1).any())
+        within = bool((_raised(reading, reading.over_columns(per_round)) <= ends[0]).all())
     else:
-        log_e = float(evidence.log_evidence(ratios).min())
-        above, within = log_e >= -math.log(tail), float(reading.raised(left.high)) <= least
-        needed = evidence.seeds_for(ratios, tail)
+        log_e = (
+            evidence.log_evidence_of_any(ratios) if reading.largest else evidence.log_evidence_of_all(ratios)
+        )
+        above, within = log_e >= -math.log(tail), float(_raised(reading, left.high)) <= least
+        needed = evidence.seeds_for(ratios, tail, reading.largest)
     if above:
         return "violated", f"{measured} exceeds the bound {bound:.3g}", None
     if least >= trivial:

@@ -43,14 +43,23 @@ def log_evidence(ratios: Array) -> Array:
     return np.where((ratios >= 0).all(axis=0), total, -np.inf)
 
 
+def log_evidence_of_all(ratios: Array) -> float:
+    """log e against E X_k <= b_k in some column k of X_s/b_s (S, R): the least of the columns'."""
+    return float(log_evidence(ratios).min())
+
+
 @np.errstate(divide="ignore", invalid="ignore")
-def seeds_for(ratios: Array, tail: float) -> int | None:
-    """About how many seeds like these (S, R) give every column e >= 1/tail; None: no number of them does."""
+def seeds_for(ratios: Array, tail: float, any_column: bool = False) -> int | None:
+    """About how many seeds like these (S, R) give every column e >= 1/tail; None: no number of them does.
+
+    ``any_column``: that one column gives so much that the mean over columns is 1/tail.
+    """
+    tail = tail / ratios.shape[1] if any_column else tail
     needed = np.full(ratios.shape[1], np.inf)
     for c, weight in _BETS.items():
         growth = np.log1p(c * (ratios - 1)).mean(axis=0)
         needed = np.where(growth > 0, np.minimum(needed, -np.log(tail * weight) / growth), needed)
-    worst = needed.max()
+    worst = needed.min() if any_column else needed.max()
     return int(np.ceil(worst)) if np.isfinite(worst) else None
 
 
@@ -76,6 +85,42 @@ def least_lower_limit(samples: Array, tail: float) -> float:
         else:  # the others' limits are no less than this
             high, samples = middle, samples[:, ~enough]
     return low
+
+
+def log_evidence_of_any(ratios: Array) -> float:
+    """log e against E X_k <= b_k in all columns k of X_s/b_s (S, R): the mean of the columns' e-values, which
+    is an e-value however the columns depend on each other. It accounts for the choice of the column."""
+    each = log_evidence(ratios)
+    return float(np.logaddexp.reduce(each) - np.log(len(each)))
+
+
+def largest_lower_limit(samples: Array, tail: float) -> float:
+    """A lower limit for max_t E X_t of the columns of ``samples`` (S, R) >= 0: the largest b with e >= 1/tail
+    against E X_t <= b in all columns (:func:`log_evidence_of_any`)."""
+    low, high = 0.0, float(samples.mean(axis=0).max())
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        if log_evidence_of_any(in_bounds(samples, middle)) >= -np.log(tail):
+            low = middle
+        else:
+            high = middle
+    return low
+
+
+def upper_limit_of_largest(samples: Array, most: float, tail: float) -> float:
+    """An upper limit for max_k E X_k of columns (S, k) with 0 <= X <= ``most``: the largest of the columns'
+    upper limits. It fails only where that of the column with the largest expectation does."""
+    if (samples > most).any():
+        return np.inf
+    low, high = float(samples.mean(axis=0).max()), most
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        each = log_evidence(in_bounds(most - samples, most - middle))
+        if (each >= -np.log(tail)).all():
+            high = middle
+        else:
+            low = middle
+    return high
 
 
 def upper_limit(samples: Array, most: float, tail: float) -> float:

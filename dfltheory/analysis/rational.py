@@ -151,7 +151,17 @@ def verify(instance: Mapping[str, Any], theorem: Theorem) -> Exact:
         x, dual = new, [d0, d1]
     have, end = data[span.start : span.stop], len(data) + more
     left = sum(have, ZERO) + max(0, min(span.stop, end) - max(len(data), span.start)) * data[-1]
-    left = left / len(span) if theorem.lhs.aggregate != "min" else min(have or data[-1:]) * (end >= span.stop)
+    match theorem.lhs.aggregate:
+        case "mean" | "last":
+            left = left / len(span)
+        case "min":
+            left = min(have or data[-1:]) * (end >= span.stop)
+        case "max":
+            left = max([*have, *data[-1:]] if end > span.start else [ZERO])
+        case "sum":
+            pass
+        case other:
+            raise InputError(f"{theorem}: the aggregate {other!r} is not checked in rational numbers")
     why = why if end >= span.stop else f"the rounds after {end - 1} count as 0"
     gossip = dict.fromkeys(("lam", "q"), abs(1 - 2 * w)) | {"m": 2, "C": 1, "delta": 1, "x0_sq": x0_sq}
     values: dict[str, Any] = by | gossip | clients.constants() | {"lam_admm": by["lam"], "T": T}

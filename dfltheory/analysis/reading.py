@@ -162,6 +162,12 @@ class Reading:
             return f"the run was stopped by a callback after {run.stopped_at} of {run.rounds} rounds"
         if not self.rounds.size:
             return "none of the rounds that it speaks of was measured"
+        if lhs.aggregate == "sum" and not self.whole:
+            planned = len(lhs.rounds(run.rounds))
+            return (
+                f"its left-hand side is a sum over {planned} rounds, of which {self.rounds.size} were "
+                "measured: train with evaluate_every = 1"
+            )
         data = measured(run, lhs.measure)
         assert data is not None
         here = data[:, self._inside]
@@ -198,10 +204,36 @@ class Reading:
         """Is a minimum over rounds bounded?"""
         return self.theorem.lhs.aggregate == "min"
 
+    @property
+    def largest(self) -> bool:
+        """Is a maximum over rounds bounded?"""
+        return self.theorem.lhs.aggregate == "max"
+
+    @property
+    def summands(self) -> int:
+        """How many rounds a sum over rounds adds up; 1 for all other aggregates."""
+        return self.rounds.size if self.theorem.lhs.aggregate == "sum" else 1
+
     @cached_property
     def columns(self) -> Samples:
-        """What a violation takes all of, (seeds, k): every round of a minimum, the one mean of a mean."""
-        return self.samples if self.least else self.samples.mean(axis=1, keepdims=True)
+        """The quantities whose expectations make the left-hand side, (seeds, k): every round of a minimum or
+        a maximum; the one mean of a mean, or sum of a sum."""
+        match self.theorem.lhs.aggregate:
+            case "min" | "max":
+                return self.samples
+            case "mean" | "last":
+                return self.samples.mean(axis=1, keepdims=True)
+            case "sum":
+                return self.samples.sum(axis=1, keepdims=True)
+        raise InputError(
+            f"{self.theorem}: the aggregate {self.theorem.lhs.aggregate!r} is not judged by runs"
+        )
+
+    def over_columns(self, values: Any) -> Any:
+        """The left-hand side of ``values`` (..., k) of the columns: the largest of a maximum, else the least,
+        which is the only one of a mean, a sum or a last round."""
+        values = np.asarray(values)
+        return values.max(axis=-1) if self.largest else values.min(axis=-1)
 
     @property
     def horizons(self) -> NDArray[np.int64]:

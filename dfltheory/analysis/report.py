@@ -279,7 +279,7 @@ def _statements(outcomes: list[Outcome]) -> list[dict[str, Any]]:
         {
             "name": f"{thm.key}, {thm.variant}",
             "source": thm.source,
-            "left": worded(thm.lhs.averaging or thm.lhs.measure),
+            "left": worded(thm.lhs.words),
             "formula": mathml(thm.latex(), "block"),
             "conditions": [(c.name, mathml(condition_latex(c, thm))) for c in thm.conditions],
             "assumptions": [worded(words) for words in thm.assumptions],

@@ -1,7 +1,7 @@
 r"""Confidence intervals for what theorems bound, from independent seeds.
 
 Data Y >= 0 has shape (S, R): S independent seeds, R rounds that depend on each other. A theorem bounds
-either the mean over rounds, E (1/R) sum_t Y_t, or the minimum min_t E Y_t.
+the mean over rounds, E (1/R) sum_t Y_t, or the minimum min_t E Y_t.
 
 * **Lower ends assume nothing of the seeds' law**: they are where the evidence of
   :mod:`dfltheory.analysis.evidence` ends. Of the minimum *of expectations* (not the expectation of minima),
@@ -26,6 +26,14 @@ either the mean over rounds, E (1/R) sum_t Y_t, or the minimum min_t E Y_t.
     is alpha/2 in all, whether one round is the least or all are (adaptive selection as for intersection
     bounds: Chernozhukov, Lee and Rosen 2013; Romano, Shaikh and Wolf 2014). With fewer than ``ENOUGH`` seeds
     only the averages over the last rounds are looked at: more would cost more than it finds.
+
+A theorem may also bound the maximum max_t E Y_t (of expectations, not the expectation of the maximum) or the
+sum over rounds, which is the number of rounds times the mean.
+
+* **A maximum is large where one round is**, and that round is chosen after looking: the lower end rests on
+  the mean of the rounds' e-values, which is an e-value for the claim that every round is small.
+* **A maximum is small where every round is.** The largest of the rounds' upper limits fails only where that
+  of t0 = argmax_t E Y_t does, which no data choose: limits that hold one at a time are enough.
 
 Seeds that happen to agree are no proof that there is no scatter: an interval of width 0 there is only where
 the caller knows that chance does not enter (``sure``). What the intervals really cover is simulated, and
@@ -126,6 +134,56 @@ def upper_of_minimum(
         return np.inf
     kept, sure = samples[:, finite], None if sure is None else sure[finite]
     return float(_upper_limits_of_minimum(kept, tail, kept.shape[1], sure)[-1])
+
+
+@np.errstate(over="ignore", invalid="ignore")
+def upper_of_maximum(
+    samples: NDArray[np.float64],
+    tail: float,
+    sure: NDArray[np.bool_] | None = None,
+    method: Method = "student",
+) -> float:
+    """An upper limit for max_t E Y_t; infinite where a round is infinite, or its seeds agree by chance."""
+    return float(upper_of_each(samples, tail, sure, method).max())
+
+
+@np.errstate(over="ignore", invalid="ignore")
+def upper_of_each(
+    samples: NDArray[np.float64],
+    tail: float,
+    sure: NDArray[np.bool_] | None = None,
+    method: Method = "student",
+) -> NDArray[np.float64]:
+    """An upper limit for the expectation of each round, (R,), each with error ``tail``.
+
+    ``sure`` (R,): rounds into which no chance enters. They are their own limit; a round that is not sure and
+    whose seeds agree has none.
+    """
+    known = np.zeros(samples.shape[1], dtype=bool) if sure is None else sure
+    same = ~(np.ptp(samples, axis=0) > 0)
+    limits = np.where(same & known, samples[0], np.inf)
+    random = np.flatnonzero(~same)
+    if random.size:
+        limits[random] = upper_limits(samples[:, random], tail)
+    if method == "bootstrap":
+        for k in random:
+            limits[k] = max(limits[k], _bootstrap_limit(samples[:, k], tail))
+    return np.where(np.isnan(limits), np.inf, limits)
+
+
+def max_interval(
+    samples: NDArray[np.float64], confidence: float, sure: NDArray[np.bool_] | None = None
+) -> Interval:
+    """Interval for max_t E Y_t, the largest of the expectations, from ``samples`` (S, R).
+
+    ``sure`` (R,): rounds into which no chance enters, as the start does not.
+    """
+    _check(samples, confidence)
+    estimate, tail = float(samples.mean(axis=0).max()), (1 - confidence) / 2
+    if not np.isfinite(estimate):
+        return Interval(np.inf, np.inf, np.inf)
+    low = evidence.largest_lower_limit(samples, tail)
+    return Interval(estimate, low, upper_of_maximum(samples, tail, sure))
 
 
 def running_upper_limits(

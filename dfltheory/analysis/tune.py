@@ -186,6 +186,10 @@ def tune(
     measures = sorted({t.lhs.measure for t in asked})
     if len(measures) > 1:
         raise InputError(f"bounds on {' and '.join(measures)} cannot be ranked: ask theorems on one of them")
+    if len({t.lhs.aggregate == "sum" for t in asked}) > 1:
+        raise InputError(
+            "bounds on a sum over rounds cannot be ranked with others: ask theorems on one of them"
+        )
     grid = _Grid(budget, {"K": K, "Q": Q, "rho": rho, "alpha": alpha}, {"m": m, **values})
     networks = [*_networks(m, topologies, weights)]
     found = [c for t in asked for network in networks for c in grid.by_bound(t, network)]

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 import sympy as sp
 
+from dfltheory.bounds.algorithm_names import checked_hyperparameters
+from dfltheory.bounds.measures import AGGREGATES, Aggregate, checked_aggregate, latex_of, unit_of
 from dfltheory.bounds.scope import Scope
-from dfltheory.bounds.symbols import GLOSSARY, GRADIENT_SQ, LETTERS
+from dfltheory.bounds.symbols import GLOSSARY, LETTERS
 from dfltheory.bounds.units import Expr, Unit
-from dfltheory.errors import ConditionError, InputError, UnknownNameError
+from dfltheory.errors import ConditionError, InputError, UnknownNameError, one_of, whole_number
 
 Kind = Literal["theorem", "corollary", "lemma", "equation", "definition", "rate", "lower bound"]
 Number = float | np.ndarray
@@ -24,27 +26,106 @@ ROUNDING = 16 * np.finfo(float).eps
 _T = GLOSSARY["T"].symbol
 
 
+def checked_expression(place: str, formula: Any) -> Expr:
+    """``formula`` as a SymPy expression: an expression or a number, never text, which SymPy would run.
+
+    Raises
+    ------
+    InputError
+        It is text, a comparison or no formula; or it contains a symbol of the glossary's name that is another
+        symbol.
+    """
+    if isinstance(formula, str):
+        raise InputError(f"{place} = {formula!r} is text: give a SymPy expression or a number")
+    if isinstance(formula, bool) or formula is None:
+        raise InputError(f"{place} = {formula!r} is no formula: give a SymPy expression or a number")
+    try:
+        expression = sp.sympify(formula, strict=True)
+    except (sp.SympifyError, TypeError):
+        raise InputError(
+            f"{place} = {formula!r} is no formula: give a SymPy expression or a number"
+        ) from None
+    if not isinstance(expression, sp.Expr) or expression.is_Matrix or expression.has(sp.nan, sp.zoo):
+        raise InputError(f"{place} = {formula} is no number: give a SymPy expression or a number")
+    return expression
+
+
+def checked_symbols(place: str, expression: Expr, own: Collection[sp.Symbol] = ()) -> None:
+    """Reject a symbol that is neither the glossary's nor one of the statement's ``own``."""
+    for symbol in sorted(expression.free_symbols - set(own), key=str):
+        known = GLOSSARY.get(symbol.name)
+        if known is None:
+            near = UnknownNameError("quantity of the glossary", symbol.name, set(GLOSSARY))
+            raise InputError(
+                f"{place}: {near}; a symbol of your own is added by bounds.define(Quantity(...)), or by a "
+                "Definition of the theorem"
+            )
+        if known.symbol != symbol:
+            raise InputError(
+                f"{place}: the symbol {symbol.name} is not the glossary's: "
+                f"use bounds.GLOSSARY[{symbol.name!r}].symbol"
+            )
+
+
 @dataclass(frozen=True)
 class LeftSide:
     """What a statement bounds.
 
-    ``measure`` names the quantity (``grad_norm_sq``: E||grad f||^2 at the mean model; ``grad_norm_sq_w``: at
-    DFedADMM's auxiliary sequence; ``two_block``: the two blocks' gradients of DFedMDC at V^t;
-    ``two_block_next``: at V^{t+1}; ``f_gap``: f(xbar) - f*; ``consensus``; or any metric that a run
-    records under this name, as a Lyapunov value of one's own; others belong to lemmas). ``aggregate`` over
-    rounds ``first .. last`` (functions of T), or at the ``last`` alone; ``start`` is the round whose model
-    defines ``f0_gap``; ``unit`` how it scales; ``carries`` the constants that occur in it.
+    Attributes
+    ----------
+    measure : the quantity: a name of :data:`dfltheory.bounds.measures.MEASURES` (``grad_norm_sq``:
+        ||grad f||^2 at the mean model; ``grad_norm_sq_w``: at DFedADMM's auxiliary sequence; ``two_block``:
+        the two blocks' gradients of DFedMDC at V^t; ``two_block_next``: at V^{t+1}; ``f_gap``: f(xbar) - f*;
+        ``consensus``; others belong to lemmas), or a metric of one's own that a run records under this name,
+        as a Lyapunov value; that one must be given its ``unit``
+    latex : the left-hand side in LaTeX; follows from the measure and the aggregate where it is omitted
+    aggregate : over the rounds t = ``first .. last`` of the measure Y_t: ``mean``, the mean of E[Y_t];
+        ``min`` and ``max``, min_t E[Y_t] and max_t E[Y_t], of the expectations; ``sum``, the sum of E[Y_t];
+        ``last``, E[Y_t] at the ``last`` round; ``each``, every E[Y_t] (lemmas; no run is judged by it)
+    first, last : the rounds, by T alone
+    start : the round whose model defines ``f0_gap``
+    unit : how the measure scales; follows from a known measure
+    averaging : the left-hand side in words
+    carries : the constants of the glossary that occur in it
     """
 
     measure: str
-    latex: str
-    aggregate: Literal["min", "mean", "last", "each"] = "each"
+    latex: str = ""
+    aggregate: Aggregate = "each"
     first: Expr = sp.S.Zero
     last: Expr = _T - 1
     start: int = 0
-    unit: Unit = GRADIENT_SQ
+    unit: Unit = None  # type: ignore[assignment]  # set below
     averaging: str = ""
     carries: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        checked_aggregate(self.aggregate)
+        object.__setattr__(self, "unit", unit_of(self.measure, self.unit))
+        whole_number("start", self.start, at_least=0)
+        for name in ("first", "last"):
+            end = checked_expression(f"{name} of the left side", getattr(self, name))
+            if end.free_symbols - {_T}:
+                raise InputError(f"{name} = {end} of the left side must be a round, by T alone")
+        for name in self.carries:
+            one_of("quantity of the glossary (carries)", name, GLOSSARY)
+        if not self.latex:
+            ends = (sp.latex(self.first), sp.latex(self.last))
+            object.__setattr__(self, "latex", latex_of(self.measure, self.aggregate, *ends))
+
+    def of_constant(self, value: Expr) -> Expr:
+        """The left-hand side of a measure that is ``value`` in every round."""
+        match self.aggregate:
+            case "sum":
+                return value * (self.last - self.first + 1)
+            case "mean" | "min" | "max" | "last" | "each":
+                return value
+        raise InputError(f"aggregate {self.aggregate!r} cannot be evaluated")
+
+    @property
+    def words(self) -> str:
+        """What is bounded, in the source's words where it has some."""
+        return self.averaging or f"{AGGREGATES[self.aggregate]} of {self.measure}"
 
     def rounds(self, T: int) -> range:
         """The rounds over which the left-hand side runs at horizon T, none where T is too short for any.
@@ -118,14 +199,58 @@ class Statement:
                 f"{self} does not say what it is about, but scope = {self.scope!r}: "
                 "give scope=Scope(algorithms, network)"
             )
-        formulas = {**self.parts, **self.schedule, "first": self.lhs.first, "last": self.lhs.last}
-        formulas |= {f"{d.symbol}": d.expr for d in self.definitions}
-        formulas |= {
-            f"{c.name} ({k})": side for c in self.conditions for k, side in enumerate((c.left, c.right))
-        }
-        for name, formula in formulas.items():
-            if isinstance(formula, str):  # SymPy would parse it, and so run it
-                raise InputError(f"{self}: {name} = {formula!r} is text: give a SymPy expression or a number")
+        self._check_words()
+        self._check_formulas()
+
+    def _check_words(self) -> None:
+        for name in ("key", "variant", "title", "source"):
+            if not isinstance(getattr(self, name), str) or not getattr(self, name):
+                raise InputError(f"{name} = {getattr(self, name)!r} of a statement must be text")
+        one_of("kind of statement", self.kind, get_args(Kind))
+        if not isinstance(self.lhs, LeftSide):
+            raise InputError(f"{self}: lhs = {self.lhs!r} must be a LeftSide")
+        if not isinstance(self.order, bool):
+            raise InputError(f"{self}: order = {self.order!r} must be True or False")
+        if isinstance(self.assumptions, str) or not all(isinstance(a, str) for a in self.assumptions):
+            raise InputError(f"{self}: assumptions must be a tuple of texts")
+
+    def _check_formulas(self) -> None:
+        """Every formula is an expression in the glossary's symbols and those defined before it."""
+        if not isinstance(self.parts, Mapping) or not self.parts:
+            raise InputError(f"{self}: parts is empty: give the terms of the bound by name")
+        defined: list[sp.Symbol] = []
+        for definition in self.definitions:
+            if not isinstance(definition, Definition):
+                raise InputError(f"{self}: definitions: {definition!r} must be a Definition")
+            self._check_formula(str(definition.symbol), definition.expr, defined)
+            defined.append(definition.symbol)
+        for name, part in self.parts.items():
+            self._check_formula(name, part, defined)
+        if isinstance(self.conditions, (str, Condition)):
+            raise InputError(f"{self}: conditions = {self.conditions!r} must be a tuple of Condition")
+        for condition in self.conditions:
+            if not isinstance(condition, Condition):
+                raise InputError(
+                    f"{self}: conditions: {condition!r} must be an inequality of two expressions: "
+                    "Condition(name, left, right) for left <= right"
+                )
+            for side in (condition.left, condition.right):
+                self._check_formula(condition.name, side, defined)
+        for name, rule in self.schedule.items():
+            self._check_scheduled(name)
+            self._check_formula(f"schedule of {name}", rule, ())
+
+    def _check_scheduled(self, name: str) -> None:
+        if name in GLOSSARY:
+            return
+        try:
+            checked_hyperparameters(self.scope.algorithms, (name,))
+        except UnknownNameError as wrong:
+            raise InputError(f"{self}: schedule: {wrong}") from None
+
+    def _check_formula(self, name: str, formula: Any, defined: Collection[sp.Symbol]) -> None:
+        place = f"{self}: {name}"
+        checked_symbols(place, checked_expression(place, formula), defined)
 
     # -- symbolic ---------------------------------------------------------------------------------
 

@@ -8,7 +8,7 @@ definition gives way to its formula.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
 from fractions import Fraction
 from typing import Any, get_args
@@ -16,8 +16,9 @@ from typing import Any, get_args
 import sympy as sp
 
 from dfltheory.bounds.clauses import Condition, Definition, Kind, LeftSide, Statement
+from dfltheory.bounds.measures import AGGREGATES
 from dfltheory.bounds.scope import LAWS, Scope
-from dfltheory.bounds.symbols import BUILT_IN, GLOSSARY, Quantity, define
+from dfltheory.bounds.symbols import BUILT_IN, GLOSSARY, NEUTRAL, Quantity, define
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.bounds.tree import from_tree, to_tree
 from dfltheory.bounds.units import Unit
@@ -173,7 +174,7 @@ def _scope(place: str, data: Any) -> Scope:
         raise InputError(f"{place} must have the field sequence, or, in old files, change")
     if change is not None:
         given["sequence"] = _CHANGES[change]
-    return Scope(**given)
+    return _made(place, Scope, given)
 
 
 _QUANTITY = record(
@@ -234,7 +235,7 @@ def theorem_from_document(document: Any) -> Theorem:
     sides = {"name": _line, "left": formula, "right": formula, "strict": truth}
     left = {
         **dict.fromkeys(("measure", "latex", "averaging"), _line),
-        "aggregate": one_of("min", "mean", "each", "last"),
+        "aggregate": one_of(*AGGREGATES),
         "start": whole(0, 10**9),
         **dict.fromkeys(("first", "last"), end),
         "unit": _unit,
@@ -246,7 +247,7 @@ def theorem_from_document(document: Any) -> Theorem:
         **dict.fromkeys(("key", "variant", "title", "source", "remark"), _line),
         "of": maybe(lambda place, data: tuple(rows(_line, 2, 2)(place, data))),
         "kind": one_of(*get_args(Kind)),
-        "lhs": lambda place, data: LeftSide(**record(left)(place, data)),
+        "lhs": lambda place, data: _made(place, LeftSide, record(left)(place, data)),
         **dict.fromkeys(("parts", "schedule"), mapping(formula, 200, _line)),
         "scope": _scope,
         "conditions": _list(lambda place, data: Condition(**record(sides)(place, data))),
@@ -256,12 +257,31 @@ def theorem_from_document(document: Any) -> Theorem:
     given = named("theorem", document, sorted({*readers, "format"}))
     must("theorem.format", given["format"], given["format"] == FORMAT, str(FORMAT))
     told = {name: read(f"theorem.{name}", given[name]) for name, read in readers.items()}
-    own = told.pop("quantities")
-    theorem = Theorem(**told)
-    _limit(theorem)
-    for entry in own:
-        define(entry)
-    return theorem
+    return _with_own_quantities(told.pop("quantities"), told)
+
+
+def _made(place: str, make: Callable[..., Any], given: Mapping[str, Any]) -> Any:
+    """What a constructor makes of the fields of a document; its errors name their place."""
+    try:
+        return make(**given)
+    except DFLTheoryError as wrong:
+        raise InputError(f"{place}: {wrong}") from None
+
+
+def _with_own_quantities(own: tuple[Quantity, ...], given: Mapping[str, Any]) -> Theorem:
+    """The theorem, whose own quantities join the glossary; none does where the theorem is invalid."""
+    new = [entry.name for entry in own if entry.name not in GLOSSARY]
+    try:
+        for entry in own:
+            define(entry)
+        theorem = _made("theorem", Theorem, given)
+        _limit(theorem)
+        return theorem
+    except DFLTheoryError:
+        for name in new:
+            GLOSSARY.pop(name, None)
+            NEUTRAL.pop(name, None)
+        raise
 
 
 def _limit(theorem: Theorem) -> None:

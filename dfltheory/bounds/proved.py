@@ -293,6 +293,8 @@ def _left(theorem: Theorem, fact: Fact) -> Form:
         halved = (s.eta_u * s.K_u / 4, s.eta_v * s.K_v / 4)
         measured = {"two_block": (w, shares), "two_block_next": (later, shares),
                     "two_block_weighted": (later, halved)}  # fmt: skip
+        if lhs.measure not in measured:
+            return {}
         at, (first, second) = measured[lhs.measure]
         pair = {sq(alg.full(at)): first, sq(alg.grad(X_U + X_V, "v")): second}
         return {m.at(rounds="mean"): c for m, c in pair.items()}

@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from dfltheory.bounds.algorithm_names import checked_algorithm, checked_hyperparameters
+from dfltheory.bounds.symbols import GLOSSARY
 from dfltheory.constants import FRESH_ROUND, FRESH_STEP, SEQUENCES
 from dfltheory.errors import InputError, one_of
 
@@ -27,8 +29,8 @@ class Scope:
 
     Attributes
     ----------
-    algorithms : classes, the package's by name or anybody's as ``"module:Class"``, the most general first; no
-        other algorithm is ever judged
+    algorithms : classes, the package's by name (:mod:`.algorithm_names`) or anybody's as ``"module:Class"``,
+        the most general first; no other algorithm is ever judged
     letters : what its hyperparameters must be where the bound does not carry them, as
         ``{"order": "combine-then-adapt"}``. A hyperparameter that is neither here nor in the bound must have
         the value at which its mechanism is absent (``NEUTRAL`` of the glossary)
@@ -59,11 +61,19 @@ class Scope:
     def __post_init__(self) -> None:
         if isinstance(self.algorithms, (str, type)) or not self.algorithms:
             raise InputError('algorithms of a scope must be a tuple of classes or names, as ("DFedSAM",)')
+        for algorithm in self.algorithms:
+            checked_algorithm(algorithm)
+        checked_hyperparameters(self.algorithms, self.letters)
         if not callable(self.network) and self.network not in LAWS:
             raise InputError(
                 f"network = {self.network!r} must be one of {', '.join(LAWS)}, or a function that takes a "
                 "matrix and says what it breaks"
             )
+        for name in self.notation:
+            one_of("quantity of the glossary (notation)", name, GLOSSARY)
+        for name in ("common_start", "bounded_gradients", "two_blocks", "samplewise"):
+            if not isinstance(getattr(self, name), bool):
+                raise InputError(f"{name} = {getattr(self, name)!r} must be True or False")
         if isinstance(self.sequence, str) or not self.sequence:
             raise InputError('sequence of a scope must be a tuple of kinds, as ("fixed", "periodic")')
         for kind in self.sequence:

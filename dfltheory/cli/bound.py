@@ -150,7 +150,7 @@ def _show(theorem: Any, as_json: bool, latex: bool) -> None:
         return emit(document, document["latex"], as_json)
     lines = [
         f"{theorem.title}\n{theorem.source}",
-        f"bounds: {plain(theorem.lhs.averaging, theorem) or theorem.lhs.measure}",
+        f"bounds: {plain(theorem.lhs.words, theorem)}",
     ]
     lines += [f"  {name}: {term}" for name, term in document["terms"].items()]
     lines += [f"  where {name} = {value}" for name, value in document["definitions"].items()]

@@ -331,9 +331,9 @@ def test_trivial_bound():
         ("two_block_next", 0, inf),
         ("consensus", 0, inf),
     ):
-        side = replace(least, measure=measure, start=start, first=sp.Integer(0))
+        side = replace(least, measure=measure, unit=None, start=start, first=sp.Integer(0))
         assert trivial_bound(values, lhs=side) == known, measure
-    other = replace(mean, measure="two_block")
+    other = replace(mean, measure="two_block", unit=None)
     assert trivial_bound(values | {"B": 2.0}, lhs=other) == inf
     guess = ProblemConstants(L=1.0, B=2.0, standing={"B": "estimate"})
     assert trivial_bound(values | {"B": 2.0}, run_with(noisy(1e-3), constants=guess), least) == 12.0
@@ -566,7 +566,7 @@ def test_a_measurement_is_off_by_the_rounding_of_its_models_and_steps():
     eps, size = np.finfo(np.float32).eps, 3e5 * np.sqrt(2)
     assert Reading(run, bounds.get(KEY)).measured_error == pytest.approx(2 * eps * size * (1 + 1 / STEP))
     assert Reading(run_with(noisy(1e-3)), bounds.get(KEY)).measured_error == 0
-    spread = replace(bounds.get(KEY), lhs=replace(bounds.get(KEY).lhs, measure="consensus"))
+    spread = replace(bounds.get(KEY), lhs=replace(bounds.get(KEY).lhs, measure="consensus", unit=None))
     assert Reading(run, spread).measured_error == pytest.approx(2 * eps * size)
 
 
@@ -587,7 +587,7 @@ def coupled_run(rounds=1, seeds=4, sigma=0.3):
 def test_a_measure_that_looks_at_the_next_round_has_its_chance(measure, chance):
     """V^1 is drawn: one round of T = 1 is an expectation for measures at the start alone."""
     run, thm = coupled_run(), bounds.get("dfedmdc.theorem_1", "corrected")
-    reading = Reading(run, replace(thm, lhs=replace(thm.lhs, measure=measure)))
+    reading = Reading(run, replace(thm, lhs=replace(thm.lhs, measure=measure, unit=None)))
     assert reading.rounds.tolist() == [0]
     assert reading.exact is not chance
     assert reading.sure_rounds.tolist() == [not chance]
@@ -598,7 +598,10 @@ def of_own_bound(part, measure="grad_norm_sq", aggregate="mean"):
     """A statement like Theorem 4.5 from any start, with one part and no conditions."""
     thm = bounds.get(KEY, "corrected_init")
     letters = thm.scope.letters | {"eta": 1e-3, "K": 1, "rho": 0.0, "Q": 1}
-    changes = {"scope": replace(thm.scope, letters=letters), "lhs": replace(thm.lhs, measure=measure)}
+    changes = {
+        "scope": replace(thm.scope, letters=letters),
+        "lhs": replace(thm.lhs, measure=measure, unit=None),
+    }
     changes["lhs"] = replace(changes["lhs"], aggregate=aggregate)
     return replace(thm, schedule={}, conditions=(), parts={"own": part}, **changes)
 

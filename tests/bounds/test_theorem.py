@@ -283,11 +283,12 @@ def test_text_is_no_formula(tmp_path):
         {"parts": {"all": hostile}},
         {"schedule": {"eta": hostile}},
         {"conditions": (condition,)},
-        {"lhs": replace(theorem.lhs, last=hostile)},
         {"definitions": (replace(theorem.definitions[0], expr=hostile),)},
     ):
         with pytest.raises(InputError, match="is text: give a SymPy expression"):
             replace(theorem, **changes)
+    with pytest.raises(InputError, match="is text: give a SymPy expression"):
+        replace(theorem.lhs, last=hostile)
     assert not witness.exists()
 
 

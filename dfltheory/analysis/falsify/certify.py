@@ -29,6 +29,7 @@ from dfltheory.analysis.falsify.score import (
 )
 from dfltheory.analysis.reading import METRICS, Reading, ahead, bound_error, measured
 from dfltheory.analysis.schedule import network_values
+from dfltheory.analysis.statistics import Interval, max_interval, mean_interval, min_interval
 from dfltheory.errors import InputError
 from dfltheory.graphs import push_sum_constants
 
@@ -245,14 +246,25 @@ def _sure(
 
 def _noisy(run: History, theorem: Theorem, values: dict[str, Any]) -> dict[str, Any]:
     """The mean of all seeds against the bound, with its lower confidence limit."""
-    from dfltheory.analysis.statistics import mean_interval, min_interval
-
     T, span = run.rounds, theorem.lhs.rounds(run.rounds)
-    interval = min_interval if theorem.lhs.aggregate == "min" else mean_interval
-    left = interval(_measured(run, theorem)[:, span.start : span.stop], 0.999)
+    left = _interval(theorem, _measured(run, theorem)[:, span.start : span.stop], 0.999)
     bound = ratio_at(theorem, np.zeros(1), values, T)["bound"]
     ends = {"ratio": left.estimate / bound, "low": left.low / bound, "measured": left.estimate}
     return {"rounds": T, "T": T, **ends, "bound": bound, "seeds": run.seeds, "still": False}
+
+
+def _interval(theorem: Theorem, samples: Any, confidence: float) -> Interval:
+    """The interval of the left-hand side from its measure in every round, (seeds, rounds)."""
+    match theorem.lhs.aggregate:
+        case "min":
+            return min_interval(samples, confidence)
+        case "max":
+            return max_interval(samples, confidence)
+        case "mean" | "last":
+            return mean_interval(samples, confidence)
+        case "sum":
+            return mean_interval(samples.sum(axis=1, keepdims=True), confidence)
+    raise InputError(f"{theorem}: the aggregate {theorem.lhs.aggregate!r} has no interval")
 
 
 def _inside(run: History, theorem: Theorem, values: dict[str, Any]) -> tuple[list[str], list[dict[str, Any]]]:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from dfltheory.analysis.falsify.core import CYCLE, FULL, REST, Batch, Path, fixed_points, run
 from dfltheory.analysis.falsify.reach import convex
+from dfltheory.errors import InputError
 
 if TYPE_CHECKING:
     from dfltheory.bounds.theorem import Theorem
@@ -146,7 +147,8 @@ def compared(theorem: Theorem, batch: Batch, path: Path, horizons: Array) -> Sco
         glides = np.where((still == 0) & (data[-1] == data[-2]), path.glides, 0.0)
         still, until = np.where(glides > 0, 1, still), np.where(still > 0, np.inf, glides)
     left = np.stack([at_T(theorem, data, int(T), still, until) for T in horizons])
-    left = np.where(left < floor(theorem, batch, data, known), 0.0, left)
+    counts = np.array([summands(theorem, int(T)) for T in horizons])[:, None]
+    left = np.where(left < floor(theorem, batch, data, known) * counts, 0.0, left)
     grid = {name: np.broadcast_to(v, left.shape) for name, v in known.items()}
     grid["T"] = np.repeat(horizons[:, None], batch.size, axis=1)
     grid["rho0"] = grid["rho"] * np.sqrt(grid["T"])
@@ -161,16 +163,27 @@ def at_T(theorem: Theorem, data: Array, T: int, still: Array | int, until: Array
     a round; nan where nothing is known of later ones. Those after ``until`` count as 0."""
     span, still = theorem.lhs.rounds(T), np.asarray(still, dtype=int)
     have = data[span.start : min(span.stop, len(data))]
-    if theorem.lhs.aggregate == "min":
+    aggregate = theorem.lhs.aggregate
+    if aggregate == "min":
         value = (have if len(have) else data[-max(1, int(still.max())) :]).min(0)
         value = np.where(span.stop > np.maximum(until, len(data)), 0.0, value)
-    else:
+    elif aggregate == "max":  # of a cycle that begins after the data every round may be the only one
+        value = have.max(0) if len(have) else data[-max(1, int(still.max())) :].min(0)
+        value = value if len(have) else np.where(span.start >= np.maximum(until, len(data)), 0.0, value)
+    elif aggregate in ("mean", "sum", "last"):
         total, more = have.sum(0), np.clip(until - max(span.start, len(data)), 0, len(span) - len(have))
         for cycle in np.unique(still[still > 0]):
             (whole, part), rows = np.divmod(more, int(cycle)), data[-int(cycle) :]
             total = np.where(still == cycle, total + whole * rows.sum(0) + part * rows.min(0), total)
-        value = total / len(span)
+        value = total if aggregate == "sum" else total / len(span)
+    else:
+        raise InputError(f"{theorem}: the aggregate {aggregate!r} is not evaluated by the search")
     return value if span.stop <= len(data) else np.where(still > 0, value, np.nan)
+
+
+def summands(theorem: Theorem, T: int) -> int:
+    """How many rounds a sum over rounds adds up at horizon T; 1 for all other aggregates."""
+    return len(theorem.lhs.rounds(T)) if theorem.lhs.aggregate == "sum" else 1
 
 
 def along(diversity: Array, T: int) -> Array:
@@ -253,7 +266,7 @@ def ratio_at(
     """Measured, bound and ratio at horizon T of one candidate whose measure is ``data``, the last ``still``
     of which come again; less than ``floor`` counts as 0."""
     measured = float(at_T(theorem, data[:, None], T, still)[0])
-    measured = measured if measured > floor else 0.0
+    measured = measured if measured > floor * summands(theorem, T) else 0.0
     needed = {name: values[name] for name in theorem.needs if name in values} | {"T": T}
     bound = float(np.asarray(theorem.evaluate(where="ignore", **needed)))
     ratio = measured / bound if bound > 0 else float("inf")

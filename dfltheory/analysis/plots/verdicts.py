@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from dfltheory.analysis.evidence import lower_limits
 from dfltheory.analysis.plots import look
 from dfltheory.analysis.reading import Reading, without_chance
-from dfltheory.analysis.statistics import running_upper_limits
+from dfltheory.analysis.statistics import running_upper_limits, upper_of_each
 from dfltheory.bounds.symbols import GLOSSARY
 from dfltheory.confidence import upper_limits
 from dfltheory.errors import InputError
@@ -25,7 +25,13 @@ if TYPE_CHECKING:
     from dfltheory.runs.history import History
 
 KNOWN = "known without a theorem"
-_AGGREGATES = {"min": "least over rounds", "mean": "mean over rounds", "last": "at the last round"}
+_AGGREGATES = {
+    "min": "least over rounds",
+    "max": "largest over rounds",
+    "mean": "mean over rounds",
+    "sum": "sum over rounds",
+    "last": "at the last round",
+}
 _T = GLOSSARY["T"].symbol
 _MOST_POINTS = 400
 _MOST_NAMES = 3
@@ -117,6 +123,32 @@ def by_left_side(verdicts: Iterable[Judged]) -> list[list[Any]]:
     return list(groups.values())
 
 
+def _running_columns(reading: Reading) -> NDArray[np.float64]:
+    """What the left-hand side at each horizon is made of, (seeds, horizons): each round of a minimum or a
+    maximum, the mean or the sum of all rounds so far."""
+    samples = reading.samples
+    match reading.theorem.lhs.aggregate:
+        case "min" | "max":
+            return samples
+        case "sum":
+            return np.cumsum(samples, axis=1)
+        case "mean" | "last":
+            return np.cumsum(samples, axis=1) / np.arange(1, samples.shape[1] + 1)
+    raise InputError(f"{reading.theorem}: the aggregate {reading.theorem.lhs.aggregate!r} is not drawn")
+
+
+def _limits_of_running_maximum(
+    reading: Reading, columns: NDArray[np.float64], estimate: NDArray[np.float64], tail: float
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Estimate and limits of max_{t <= h} E Y_t: the lower limits hold for all rounds at once, since the
+    round that has the largest is chosen after looking."""
+    finite = np.isfinite(columns.mean(axis=0))
+    low = columns.mean(axis=0)
+    low[finite] = lower_limits(columns[:, finite], tail / columns.shape[1])
+    high = upper_of_each(columns, tail, reading.sure_rounds)
+    return estimate, np.maximum.accumulate(low), np.maximum.accumulate(high)
+
+
 def left_side(verdict: Judged) -> Any:
     """What the verdict bounds, without the prose in which its paper says so."""
     return replace(verdict._theorem.lhs, averaging="")
@@ -202,16 +234,22 @@ def running_left_hand_side(
 
     The lower limits are of e-values, which stay below the estimate however alike the seeds are.
     """
-    samples, tail, least = reading.samples, (1 - confidence) / 2, reading.least
-    columns = samples if least else np.cumsum(samples, axis=1) / np.arange(1, samples.shape[1] + 1)
+    tail = (1 - confidence) / 2
+    columns = _running_columns(reading)
     means = columns.mean(axis=0)
-    estimate = np.minimum.accumulate(means) if least else means
-    if reading.exact or samples.shape[0] == 1:
+    estimate = means
+    if reading.least:
+        estimate = np.minimum.accumulate(means)
+    elif reading.largest:
+        estimate = np.maximum.accumulate(means)
+    if reading.exact or columns.shape[0] == 1:
         return estimate, estimate, estimate
+    if reading.largest:
+        return _limits_of_running_maximum(reading, columns, estimate, tail)
     finite = np.isfinite(means)  # a run that diverged is infinitely large from there on
     low, high = means.copy(), np.full(means.shape, np.inf)
     low[finite] = lower_limits(columns[:, finite], tail)
-    if not least:
+    if not reading.least:
         high[finite] = upper_limits(columns[:, finite], tail)
         return estimate, low, high
     high[finite] = running_upper_limits(columns[:, finite], tail, reading.sure_rounds[finite])

@@ -46,14 +46,18 @@ class Measured:
 def measure(run: History | Measured, theorem: Theorem) -> Measured:
     """What a run says of a theorem's left-hand side.
 
-    Where a minimum over rounds is bounded, the seeds deviate at the round that has the least mean.
+    Where a minimum (maximum) over rounds is bounded, the seeds deviate at the round that has the least
+    (largest) mean.
     """
     if isinstance(run, Measured):
         return run
     reading = Reading(run, theorem)
     if not reading.samples.size:
         raise InputError(f"the run has no round that {theorem} speaks of")
-    per_seed = reading.columns[:, reading.columns.mean(axis=0).argmin()]
+    if reading.theorem.lhs.aggregate == "sum" and reading.unmeasured:
+        raise InputError(f"{theorem}: {reading.unmeasured}")
+    means = reading.columns.mean(axis=0)
+    per_seed = reading.columns[:, means.argmax() if reading.largest else means.argmin()]
     estimate = float(per_seed.mean())
     if not np.isfinite(estimate):
         raise InputError("the run diverged: it has no exponent")
@@ -162,11 +166,11 @@ class Setting:
     def measure(self, theorem: Theorem) -> Measured:
         """The theorem's left-hand side here, its algorithm run at its schedule."""
         made, side = self.instance(theorem), theorem.lhs
-        summed = side.aggregate == "mean" and side.rounds(2) == range(2) and self.m <= _MANY
+        summed = side.aggregate in ("mean", "sum") and side.rounds(2) == range(2) and self.m <= _MANY
         if self.T > _PATIENCE and (self.rho0 or not summed):
             raise InputError(
                 f"T = {self.T} rounds are too many to follow one by one: take T <= {_PATIENCE} (sums in "
-                f"closed form are for means over rounds, without SAM, of at most {_MANY} clients)"
+                f"closed form are for means and sums over rounds, without SAM, of at most {_MANY} clients)"
             )
         if self.rho0:
             return self._with_own_values(measure(made.run(progress=False), theorem))
@@ -174,7 +178,8 @@ class Setting:
             return self._with_own_values(measure(exactly(made), theorem))
         known = measure(exactly(replace(made, rounds=2)), theorem).values
         mean = average_over(made.algorithm, made.task, made.network, self.T, made.x0)
-        return self._with_own_values(Measured(mean[side.measure], None, known))
+        rounds = len(side.rounds(self.T)) if side.aggregate == "sum" else 1
+        return self._with_own_values(Measured(rounds * mean[side.measure], None, known))
 
     def _with_own_values(self, point: Measured) -> Measured:
         """The measured point with the values that this setting stands for."""

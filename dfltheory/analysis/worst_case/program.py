@@ -152,7 +152,12 @@ class Program:
     def left(self) -> Array:
         """The left-hand side, or those of which the least counts, (H, numbers)."""
         rows = np.stack([self.mean(g, g) for g in self._gradients[self.asked]])
-        return rows.mean(0, keepdims=True) if self.theorem.lhs.aggregate == "mean" else rows
+        match self.theorem.lhs.aggregate:
+            case "mean":
+                return rows.mean(0, keepdims=True)
+            case "min" | "last":
+                return rows
+        raise InputError(f"worst cases of the {self.theorem.lhs.aggregate} over rounds are not computed")
 
     @cached_property
     def rules(self) -> tuple[Array, Array]:

@@ -154,9 +154,9 @@ def _stays(theorem: Theorem) -> tuple[str, Expr] | None:
     """The smoothness constant of SAM's fixed point and what the left side is there; None for a left side that
     it says nothing of."""
     if theorem.lhs.unit == GRADIENT_SQ and theorem.lhs.measure.startswith("grad_norm_sq"):
-        return "L", (s.L * s.rho) ** 2
+        return "L", theorem.lhs.of_constant((s.L * s.rho) ** 2)
     if theorem.lhs.measure in ("two_block", "two_block_next"):
-        return "L_u", s.L_u * s.rho**2
+        return "L_u", theorem.lhs.of_constant(s.L_u * s.rho**2)
     return None
 
 

@@ -25,10 +25,11 @@ def trivials(theorem: Theorem) -> list[tuple[str, Expr]]:
     L, f0, B = (GLOSSARY[n].symbol for n in ("L", "f0_gap", "B"))
     found: list[tuple[str, Expr]] = []
     if "B" in theorem.symbols and theorem.scope.bounded_gradients and _is_gradient(theorem):
-        found.append(("||grad f||^2 <= B^2", B**2))
+        found.append(("||grad f||^2 <= B^2", theorem.lhs.of_constant(B**2)))
     starts_there = theorem.lhs.measure == "grad_norm_sq" or theorem.lhs.start == 0
     if {"L", "f0_gap"} <= set(theorem.symbols) and _is_gradient(theorem) and starts_there:
-        found.append(("min ||grad f||^2 <= 2 L (f - f*) at the start", 2 * L * f0))
+        at_start = theorem.lhs.of_constant(2 * L * f0)
+        found.append(("min ||grad f||^2 <= 2 L (f - f*) at the start", at_start))
     return found
 
 

@@ -1,0 +1,85 @@
+"""The package's algorithms as data: their class names, and the hyperparameters that a scope may fix.
+
+``bounds`` does not import the algorithms. ``tests/bounds/test_names.py`` compares this table with them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+from dfltheory.bounds.symbols import GLOSSARY
+from dfltheory.errors import InputError, UnknownNameError, one_of
+
+HYPERPARAMETERS: dict[str, str] = {
+    "DPSGD": "alpha decay eta K order Q rho weight_decay",
+    "DFedAvg": "alpha decay eta K Q rho weight_decay",
+    "DFedAvgM": "alpha decay eta K keep_momentum Q rho weight_decay",
+    "DFedSAM": "alpha decay eta K Q rho weight_decay",
+    "QGDSGDm": "alpha decay eta memory mu nesterov weight_decay",
+    "DSGT": "decay eta order weight_decay",
+    "KGT": "decay eta eta_s K weight_decay",
+    "EXTRA": "decay eta weight_decay",
+    "D2": "decay eta lazy weight_decay",
+    "CHOCOSGD": "compressor decay eta gamma levels omega share weight_decay",
+    "PushPull": "decay eta order weight_decay",
+    "ADPSGD": "decay eta weight_decay",
+    "LTADMM": "beta decay eta eta_pull K lam penalty weight_decay",
+    "RelaySGD": "decay eta weight_decay",
+    "SGP": "alpha decay eta K rho weight_decay",
+    "OSGP": "alpha decay eta K rho weight_decay",
+    "DFedSGPM": "alpha decay eta K rho weight_decay",
+    "DFedSGPSM": "alpha decay eta K rho weight_decay",
+    "DFedADMM": "alpha decay eta K lam lam_admm rho weight_decay",
+    "DFedADMMSAM": "alpha decay eta K lam lam_admm rho weight_decay",
+    "DFedMDC": "alpha decay eta_u eta_v fresh K_u K_v rho weight_decay",
+    "DFedSMDC": "alpha decay eta_u eta_v fresh K_u K_v rho sam weight_decay",
+    "DisPFL": "clip decay density eta first growth K order prune sparsity weight_decay",
+    "FedAvg": "alpha decay eta K offset participation rho weight_decay",
+    "FedSAM": "alpha decay eta K participation rho weight_decay",
+    "LocalSGD": "alpha decay eta K rho weight_decay",
+    "Local": "alpha decay eta K rho weight_decay",
+    "FedPer": "alpha decay eta K participation rho weight_decay",
+    "FedRep": "alpha decay eta_u eta_v K_u K_v participation rho weight_decay",
+    "FedBABU": "alpha decay eta K K_v participation rho weight_decay",
+    "FedRoD": "decay eta K participation rho weight_decay",
+    "Ditto": "decay eta K K_v lam participation pull rho weight_decay",
+    "FedProx": "decay eta K lam participation pull rho weight_decay",
+    "SCAFFOLD": "decay eta eta_s K option participation rho weight_decay",
+    "FedDyn": "decay eta K lam participation pull rho weight_decay",
+    "FedPD": "decay eta K lam penalty R rho silence weight_decay",
+}
+"""Class name -> its hyperparameters, under their own names and those of the glossary."""
+
+
+def checked_algorithm(algorithm: object) -> None:
+    """Reject what is neither a class, nor the name of one of the package's, nor ``module:Class``."""
+    if isinstance(algorithm, type):
+        return
+    if not isinstance(algorithm, str):
+        raise InputError(f"algorithms: {algorithm!r} must be a class, the name of one, or 'module:Class'")
+    module, colon, name = algorithm.partition(":")
+    if not colon:
+        one_of("algorithm (one of your own is a class, or 'module:Class')", algorithm, HYPERPARAMETERS)
+    elif not module or not all(part.isidentifier() or part == "<locals>" for part in name.split(".")):
+        raise InputError(f"algorithms: {algorithm!r} must be 'module:Class'")
+
+
+def checked_hyperparameters(algorithms: tuple[str | type, ...], names: Any) -> None:
+    """Reject a name that is a hyperparameter of none of the algorithms.
+
+    What a class has that is named as ``module:Class``, or is no dataclass, is not known: then every name is
+    accepted.
+    """
+    known: set[str] = set()
+    for algorithm in algorithms:
+        if isinstance(algorithm, type) and is_dataclass(algorithm):
+            own = {f.name for f in fields(algorithm)}
+            known |= own | set(GLOSSARY) | set(getattr(algorithm, "summed_up", ()))
+        elif algorithm in HYPERPARAMETERS:
+            known |= set(HYPERPARAMETERS[algorithm].split())
+        else:
+            return
+    for name in names:
+        if name not in known:
+            raise UnknownNameError("hyperparameter of the scope's algorithms", name, known)

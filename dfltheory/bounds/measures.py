@@ -1,0 +1,167 @@
+"""The left-hand sides that statements bound: measures, and how they are aggregated over rounds.
+
+Every name has one unit, except ``definition``, which stands for the quantity that a definition defines.
+The measures of runs are those that :class:`~dfltheory.training.metrics.Recorder` records and those that
+follow from them; the others occur in lemmas and in proofs.
+"""
+
+from __future__ import annotations
+
+import difflib
+from typing import Literal, NamedTuple, get_args
+
+from dfltheory.bounds.symbols import GRADIENT_SQ, LENGTH, LENGTH_SQ, VALUE
+from dfltheory.bounds.units import ONE, Unit, unit
+from dfltheory.errors import InputError, UnknownNameError, one_of
+
+Aggregate = Literal["mean", "min", "max", "sum", "last", "each"]
+AGGREGATES: dict[str, str] = {
+    "mean": "mean over rounds of the expectation",
+    "min": "least expectation over rounds",
+    "max": "largest expectation over rounds",
+    "sum": "sum over rounds of the expectation",
+    "last": "expectation at the last round",
+    "each": "expectation in every round",
+}
+"""Every way in which a left-hand side runs over rounds. With Y_t the measure of round t, ``max`` is
+max_t E[Y_t], the largest of the expectations, not the expectation of the largest; ``min`` is min_t E[Y_t]."""
+
+
+class Measure(NamedTuple):
+    """``unit`` (None: any) and, for the measures of runs, the LaTeX of the measure in round t."""
+
+    unit: Unit | None
+    latex: str = ""
+
+
+_U_GRADIENT = r"\|\nabla_u F(\bar u^t, V^t)\|^2"
+_U_GRADIENT_NEXT = r"\|\nabla_u F(\bar u^t, V^{t+1})\|^2"
+_V_GRADIENT = r"\frac1m\sum_i\|\nabla_v F_i(u_i^t, v_i^t)\|^2"
+
+MEASURES_OF_RUNS: dict[str, Measure] = {
+    "grad_norm_sq": Measure(GRADIENT_SQ, r"\|\nabla f(\bar x^t)\|^2"),
+    "grad_norm_sq_w": Measure(GRADIENT_SQ, r"\|\nabla f(w^t)\|^2"),
+    "consensus": Measure(LENGTH_SQ, r"\frac1m\sum_i\|x_i^t - \bar x^t\|^2"),
+    "loss": Measure(VALUE, r"f(\bar x^t)"),
+    "f_gap": Measure(VALUE, r"f(\bar x^t) - f^\star"),
+    "dist_sq": Measure(LENGTH_SQ, r"\|\bar x^t - x^\star\|^2"),
+    "accuracy": Measure(ONE, r"\mathrm{accuracy}(\bar x^t)"),
+    "client_accuracy": Measure(ONE, r"\frac1m\sum_i\mathrm{accuracy}_i(x_i^t)"),
+    "grad_u_sq": Measure(GRADIENT_SQ, _U_GRADIENT),
+    "grad_u_sq_next": Measure(GRADIENT_SQ, _U_GRADIENT_NEXT),
+    "grad_v_sq": Measure(unit(f=2, v=-2), _V_GRADIENT),
+    "two_block": Measure(VALUE, rf"\frac{{1}}{{L_u}}{_U_GRADIENT} + \frac{{1}}{{L_v}}{_V_GRADIENT}"),
+    "two_block_next": Measure(
+        VALUE, rf"\frac{{1}}{{L_u}}{_U_GRADIENT_NEXT} + \frac{{1}}{{L_v}}{_V_GRADIENT}"
+    ),
+    "two_block_weighted": Measure(
+        VALUE,
+        rf"\frac{{\eta_u K_u}}{{4}}{_U_GRADIENT_NEXT} + \frac{{\eta_v K_v}}{{4}}{_V_GRADIENT}",
+    ),
+    "two_block_value": Measure(VALUE, r"F(\bar u^t, V^t)"),
+}
+"""What a run records, or what follows from it."""
+
+_IN_PROOFS: dict[str, Measure] = {
+    "T1_u": Measure(VALUE),
+    "T1_v": Measure(VALUE),
+    "T2_u": Measure(VALUE),
+    "T2_v": Measure(VALUE),
+    "T3_u": Measure(GRADIENT_SQ),
+    "T3_v": Measure(unit(f=2, v=-2)),
+    "ascent_spread": Measure(LENGTH_SQ),
+    "auxiliary": Measure(LENGTH_SQ),
+    "bias": Measure(GRADIENT_SQ),
+    "bias_sq": Measure(GRADIENT_SQ),
+    "client_gradient_sq": Measure(GRADIENT_SQ),
+    "coefficient": Measure(ONE),
+    "consensus_mean": Measure(LENGTH_SQ),
+    "consensus_root": Measure(LENGTH),
+    "definition": Measure(None),
+    "descent": Measure(VALUE),
+    "drift": Measure(LENGTH_SQ),
+    "drift_weighted": Measure(LENGTH_SQ),
+    "dual_mean_sq": Measure(GRADIENT_SQ),
+    "dual_sq": Measure(GRADIENT_SQ),
+    "gradient_spread": Measure(GRADIENT_SQ),
+    "inner_product": Measure(VALUE),
+    "local_gradient_sq": Measure(GRADIENT_SQ),
+    "local_step_sq": Measure(LENGTH_SQ),
+    "mean_step_sq": Measure(VALUE),
+    "operator_norm": Measure(ONE),
+    "own_grad_sq": Measure(GRADIENT_SQ),
+    "personal_step_sq": Measure(unit(v=2)),
+    "u_step": Measure(VALUE),
+    "v_step": Measure(VALUE),
+}
+
+MEASURES: dict[str, Measure] = MEASURES_OF_RUNS | _IN_PROOFS
+"""Every measure of the package by its name."""
+
+_SIMILAR = 0.88
+"""From this similarity on, an undeclared name counts as a spelling mistake of a known one."""
+
+
+def checked_aggregate(aggregate: object) -> None:
+    """Reject an aggregate that the package cannot evaluate."""
+    if not isinstance(aggregate, str):
+        raise InputError(f"aggregate = {aggregate!r} must be one of {', '.join(get_args(Aggregate))}")
+    one_of("aggregate", aggregate, AGGREGATES)
+
+
+def unit_of(measure: object, given: Unit | None) -> Unit:
+    """The unit of a measure: that of the package's own, or the ``given`` one of a user's metric.
+
+    Raises
+    ------
+    InputError, UnknownNameError
+        The measure is not text; its name is neither known nor declared with a unit; it resembles a known
+        name; the unit given for a known measure is another one.
+    """
+    if not isinstance(measure, str) or not measure:
+        raise InputError(f"measure = {measure!r} must be the name of a measure, as 'grad_norm_sq'")
+    if given is not None and not isinstance(given, Unit):
+        raise InputError(f"unit = {given!r} of measure {measure} must be a Unit, as bounds.units.unit(f=1)")
+    known = MEASURES.get(measure)
+    if known is None:
+        return _unit_of_own(measure, given)
+    if given is None:
+        return GRADIENT_SQ if known.unit is None else known.unit
+    if known.unit not in (None, given):
+        raise InputError(f"unit = {given} of measure {measure}: its unit is {known.unit}; give that, or None")
+    return given
+
+
+def _unit_of_own(measure: str, given: Unit | None) -> Unit:
+    similar = difflib.get_close_matches(measure[:100], MEASURES, n=1, cutoff=_SIMILAR)
+    if similar:
+        raise UnknownNameError("measure", measure, set(MEASURES))
+    if given is None:
+        near = difflib.get_close_matches(measure[:100], MEASURES, n=3, cutoff=0.5)
+        hint = f"did you mean {' or '.join(near)}? " if near else ""
+        raise InputError(
+            f"measure {measure!r} is not known; {hint}"
+            "A metric of your own needs its unit: LeftSide(..., unit=bounds.units.unit(f=..., x=...))"
+        )
+    return given
+
+
+def latex_of(measure: str, aggregate: str, first: str, last: str) -> str:
+    r"""The left-hand side of a measure of runs in LaTeX, as ``\max_{0 \le t \le T - 1} \mathbb{E}...``."""
+    known = MEASURES_OF_RUNS.get(measure)
+    if known is None:
+        raise InputError(f"latex of measure {measure} must be given: it is not one of the package's own")
+    expectation = rf"\mathbb{{E}}\big[{known.latex}\big]"
+    rounds = rf"{first} \le t \le {last}"
+    match aggregate:
+        case "mean":
+            return rf"\operatorname*{{mean}}_{{{rounds}}} {expectation}"
+        case "min" | "max":
+            return rf"\{aggregate}_{{{rounds}}} {expectation}"
+        case "sum":
+            return rf"\sum_{{t={first}}}^{{{last}}} {expectation}"
+        case "last":
+            return rf"{expectation}, \quad t = {last}"
+        case "each":
+            return rf"{expectation}, \quad {rounds}"
+    raise InputError(f"aggregate {aggregate!r} has no LaTeX")

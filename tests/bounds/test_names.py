@@ -1,0 +1,318 @@
+"""Statements consist of known names: of measures, aggregates, algorithms, hyperparameters and quantities."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import MISSING, dataclass, fields, replace
+
+import pytest
+import sympy as sp
+
+import dfltheory as dfl
+from dfltheory.analysis.applicable import _hyperparameters
+from dfltheory.analysis.reading import DERIVED, METRICS
+from dfltheory.bounds import GLOSSARY, Condition, Definition, LeftSide, Quantity, Scope, Theorem, define
+from dfltheory.bounds.algorithm_names import HYPERPARAMETERS
+from dfltheory.bounds.document import theorem_from_document, theorem_to_document
+from dfltheory.bounds.measures import MEASURES, MEASURES_OF_RUNS
+from dfltheory.bounds.symbols import GRADIENT_SQ, LENGTH_SQ, NEUTRAL, VALUE
+from dfltheory.bounds.units import ONE
+from dfltheory.errors import DFLTheoryError, InputError, UnknownNameError
+
+S = {name: entry.symbol for name, entry in GLOSSARY.items()}
+SCOPE = Scope(("DPSGD",), "symmetric", common_start=True)
+STEP = Condition("step", S["eta"] * S["L"], sp.Integer(1))
+UNKNOWN = sp.Symbol("zeta_own", positive=True)
+
+
+def statement(**changes):
+    given = {
+        "key": "own.theorem",
+        "variant": "printed",
+        "kind": "theorem",
+        "title": "a statement",
+        "source": "a test",
+        "lhs": LeftSide("grad_norm_sq", "X", "mean"),
+        "parts": {"optimization": 2 * S["f0_gap"] / (S["eta"] * S["T"])},
+        "conditions": (STEP,),
+        "scope": SCOPE,
+    }
+    return Theorem(**given | changes)
+
+
+# -- the tables are those of the package --------------------------------------------------------------------
+
+
+def made(cls):
+    """An algorithm with some values for what has no default."""
+    values = {"K": 2, "K_u": 2, "K_v": 2}
+    required = [f.name for f in fields(cls) if f.default is MISSING and f.default_factory is MISSING]
+    return cls(**{name: values.get(name, 0.5) for name in required})
+
+
+def test_algorithms_and_their_hyperparameters_are_those_of_the_package():
+    dfl.bounds.statements()
+    found = {}
+    for cls in dfl.algorithms.ALGORITHMS.values():
+        algorithm = made(cls)
+        names = {*_hyperparameters(algorithm), *(f.name for f in fields(cls)), *algorithm.theory_values(8)}
+        found[cls.__name__] = names
+    assert {name: set(known.split()) for name, known in HYPERPARAMETERS.items()} == found
+
+
+def test_measures_of_runs_are_those_that_runs_record():
+    W, start = dfl.graphs.metropolis(dfl.graphs.ring(4)), {"rounds": 1, "progress": False}
+    coupled = dfl.tasks.get("coupled", m=4, p=2, seed=1)
+    plain = dfl.tasks.quadratic(m=4, d=2, seed=1)
+    personal = dfl.algorithms.DFedMDC(eta_u=0.01, eta_v=0.01, K_u=1, K_v=1)
+    runs = [
+        dfl.train(personal, coupled, W, **start),
+        dfl.train(dfl.algorithms.DFedADMM(eta=0.1, K=1, lam=0.5), plain, W, **start),
+    ]
+    recorded = {name for run in runs for name in run.measures()}
+    of_examples = {"accuracy", "client_accuracy"}  # of tasks with test data
+    assert recorded | of_examples | {*DERIVED, *METRICS} == set(MEASURES_OF_RUNS)
+
+
+def test_measures_of_proofs_are_those_of_the_registry():
+    used = {t.lhs.measure for t in dfl.bounds.statements()}
+    assert set(MEASURES) - set(MEASURES_OF_RUNS) == used - set(MEASURES_OF_RUNS)
+
+
+# -- measures -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("measure", ["grad_nrom_sq", "grad_norm_sqq", "fgap", "consensu"])
+def test_a_misspelled_measure_is_rejected_even_with_a_unit(measure):
+    for unit in (None, GRADIENT_SQ):
+        with pytest.raises(UnknownNameError, match="measure"):
+            LeftSide(measure, "X", "mean", unit=unit)
+
+
+def test_a_metric_of_ones_own_is_declared_by_its_unit():
+    with pytest.raises(InputError, match="unit"):
+        LeftSide("lyapunov", "X", "mean")
+    assert LeftSide("lyapunov", "X", "mean", unit=VALUE).unit == VALUE
+    with pytest.raises(InputError, match="latex"):
+        LeftSide("lyapunov", aggregate="mean", unit=VALUE)
+
+
+@pytest.mark.parametrize("measure", [None, "", 3])
+def test_a_measure_is_text(measure):
+    with pytest.raises(InputError, match="measure"):
+        LeftSide(measure, "X", "mean", unit=VALUE)
+
+
+def test_a_known_measure_has_its_unit():
+    assert LeftSide("f_gap", "X", "mean").unit == VALUE
+    assert LeftSide("dist_sq", "X", "mean", unit=LENGTH_SQ).unit == LENGTH_SQ
+    with pytest.raises(InputError, match="unit"):
+        LeftSide("f_gap", "X", "mean", unit=GRADIENT_SQ)
+    with pytest.raises(InputError, match="unit"):
+        LeftSide("f_gap", "X", "mean", unit="c")
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [("start", -1), ("start", 0.5), ("first", S["K"]), ("last", None), ("carries", ("l_u",))],
+)
+def test_the_other_fields_of_a_left_side_are_checked(field, value):
+    with pytest.raises(DFLTheoryError, match=field):
+        LeftSide("grad_norm_sq", "X", "mean", **{field: value})
+
+
+# -- scopes -------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Own(dfl.algorithms.Algorithm):
+    eta: float
+    damping: float = 0.5
+
+
+@pytest.mark.parametrize("name", ["DPSDG", "dpsgd", "Own", "", ":Own", "module:", "module:3"])
+def test_an_unknown_algorithm_is_rejected(name):
+    with pytest.raises(DFLTheoryError, match="algorithm"):
+        Scope((name,), "symmetric")
+
+
+def test_an_algorithm_is_a_class_or_text():
+    with pytest.raises(InputError, match="algorithms"):
+        Scope((Own(eta=0.1),), "symmetric")
+
+
+def test_algorithms_of_ones_own_are_accepted():
+    assert Scope((Own,), "symmetric", letters={"damping": 0.5}).covers(Own(eta=0.1))
+    assert Scope(("mine.py:Own",), "symmetric", letters={"anything": 0.5}).names == ("Own",)
+
+
+@pytest.mark.parametrize("algorithms", [("DPSGD",), (Own,), (dfl.algorithms.DPSGD,), ("DPSGD", Own)])
+def test_an_unknown_hyperparameter_is_rejected(algorithms):
+    with pytest.raises(UnknownNameError, match="hyperparameter"):
+        Scope(algorithms, "symmetric", letters={"ordre": "adapt-then-combine"})
+    Scope(algorithms, "symmetric", letters={"eta": 0.5})
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("network", "symetric"),
+        ("change", "sometimes"),
+        ("participation", "half"),
+        ("common_start", "yes"),
+        ("two_blocks", 1),
+        ("notation", {"etaa": "x"}),
+    ],
+)
+def test_the_other_fields_of_a_scope_are_checked(field, value):
+    with pytest.raises(DFLTheoryError, match=field):
+        Scope(**{"algorithms": ("DPSGD",), "network": "symmetric", field: value})
+
+
+# -- theorems -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["Theorem", "theorm", "", None])
+def test_an_unknown_kind_is_rejected(kind):
+    with pytest.raises(DFLTheoryError, match="kind"):
+        statement(kind=kind)
+
+
+@pytest.mark.parametrize("field", ["key", "variant", "title", "source"])
+def test_names_are_text(field):
+    for value in ("", None, 3):
+        with pytest.raises(InputError, match=field):
+            statement(**{field: value})
+
+
+@pytest.mark.parametrize("parts", [{}, None, (S["L"],)])
+def test_a_bound_has_terms(parts):
+    with pytest.raises(InputError, match="parts"):
+        statement(parts=parts)
+
+
+@pytest.mark.parametrize("term", [None, True, "L", sp.Le(S["L"], 1), sp.Matrix([1]), sp.nan])
+def test_a_term_is_an_expression(term):
+    with pytest.raises(InputError, match="optimization"):
+        statement(parts={"optimization": term})
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"parts": {"noise": UNKNOWN}},
+        {"conditions": (Condition("noise", S["eta"], 1 / UNKNOWN),)},
+        {"schedule": {"eta": UNKNOWN}},
+        {"definitions": (Definition(sp.Symbol("own"), UNKNOWN, "o"),), "parts": {"noise": sp.Symbol("own")}},
+    ],
+)
+def test_a_symbol_that_is_nowhere_defined_is_rejected(changes):
+    with pytest.raises(InputError, match=r"zeta_own.*define"):
+        statement(**changes)
+
+
+def test_symbols_that_are_defined_are_accepted():
+    own, later = sp.Symbol("own"), sp.Symbol("later")
+    first, second = Definition(own, S["L"] ** 2, "o"), Definition(later, own / S["L"], "l")
+    theorem = statement(definitions=(first, second), parts={"all": later})
+    assert dfl.bounds.audit(theorem) is not None
+    assert theorem.needs == ("eta", "L")
+    with pytest.raises(InputError, match="own"):
+        statement(definitions=(second, first), parts={"all": later})
+    try:
+        tau = define(Quantity("tau_own", r"\tau", ONE, "delay"))
+        assert "tau_own" in statement(parts={"all": tau}).needs
+    finally:
+        GLOSSARY.pop("tau_own", None)
+        NEUTRAL.pop("tau_own", None)
+
+
+def test_a_symbol_that_only_shares_a_name_is_rejected():
+    with pytest.raises(InputError, match="GLOSSARY"):
+        statement(parts={"all": sp.Symbol("L")})
+
+
+@pytest.mark.parametrize(
+    "conditions",
+    [
+        "eta <= 1/L",
+        ("eta <= 1/L",),
+        STEP,
+        (sp.Le(S["eta"], 1),),
+        (Condition("step", "eta", 1),),
+        (Condition("step", sp.Le(S["eta"], 1), sp.true),),
+    ],
+)
+def test_a_condition_is_an_inequality_of_two_expressions(conditions):
+    with pytest.raises(InputError, match=r"condition|step"):
+        statement(conditions=conditions)
+
+
+def test_a_schedule_gives_quantities_or_hyperparameters():
+    with pytest.raises(InputError, match="schedule"):
+        statement(schedule={"etaa": 1 / S["L"]})
+    own = Scope((Own,), "symmetric")
+    assert statement(scope=own, schedule={"damping": sp.Rational(1, 2)}).schedule
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("scope", None),
+        ("lhs", "grad_norm_sq"),
+        ("order", 1),
+        ("assumptions", "smooth"),
+        ("definitions", (1,)),
+    ],
+)
+def test_the_other_fields_of_a_theorem_are_checked(field, value):
+    with pytest.raises(InputError, match=field):
+        statement(**{field: value})
+
+
+# -- documents ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        (("lhs", "measure"), "grad_nrom_sq"),
+        (("lhs", "aggregate"), "avg"),
+        (("lhs", "carries"), ["l_u"]),
+        (("scope", "algorithms"), ["DPSDG"]),
+        (("scope", "letters"), {"ordre": 1}),
+        (("kind",), "theorm"),
+        (("parts",), {}),
+        (("schedule",), {"etaa": 1}),
+    ],
+)
+def test_documents_are_checked_alike(path, value):
+    document = json.loads(json.dumps(theorem_to_document(statement())))
+    place = document
+    for name in path[:-1]:
+        place = place[name]
+    place[path[-1]] = value
+    with pytest.raises(InputError, match=path[0]):
+        theorem_from_document(document)
+
+
+def test_quantities_of_an_invalid_document_do_not_join_the_glossary():
+    try:
+        tau = define(Quantity("tau_own", r"\tau", ONE, "delay"))
+        document = json.loads(json.dumps(theorem_to_document(statement(parts={"all": tau}))))
+    finally:
+        GLOSSARY.pop("tau_own", None)
+    with pytest.raises(InputError, match="etaa"):
+        theorem_from_document(document | {"schedule": {"etaa": 1}})
+    assert "tau_own" not in GLOSSARY
+    try:
+        assert "tau_own" in theorem_from_document(document).needs
+    finally:
+        GLOSSARY.pop("tau_own", None)
+
+
+def test_statements_of_the_registry_survive_replacement():
+    """Every check of the constructor passes for each of them again."""
+    for theorem in dfl.bounds.statements():
+        assert replace(theorem).bound == theorem.bound
+        assert replace(theorem.lhs) == theorem.lhs
