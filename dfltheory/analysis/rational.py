@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dfltheory.analysis.digits import about, short
+from dfltheory.bounds.measures import GRADIENT_MEASURES
 from dfltheory.bounds.rational_values import RationalValues
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.errors import InputError
@@ -118,7 +119,7 @@ def verify(instance: Mapping[str, Any], theorem: Theorem) -> Exact:
         raise InputError(f"rational numbers know the steps of {', '.join(sorted(STEPS))}, and not of {name}")
     given = {n: v for n, v in letters.items() if n not in PLAIN or v != PLAIN[n]}
     odd = name not in STEPS or set(given) - {"eta", "K", *FREE} or (task.get("sigma") and not task.get("led"))
-    if odd or "b" in task or len(x) != 2 or not theorem.lhs.measure.startswith("grad_norm_sq"):
+    if odd or "b" in task or len(x) != 2 or theorem.lhs.measure not in GRADIENT_MEASURES:
         raise InputError("rational numbers need two clients with ramps, no noise, gradient steps and gossip")
     _in_scope(theorem, name, given)
     by = {n: v if n in ("K", "Q") else _six(v) for n, v in {**FREE, **given}.items()}
@@ -130,7 +131,11 @@ def verify(instance: Mapping[str, Any], theorem: Theorem) -> Exact:
     if start_apart or not 0 < w == _six(W[1][0]) < 1 or 0 < by["lam"] < by["eta"]:
         raise InputError(f"the weight {w}, the start {x[0]}, {x[1]} or eta is outside the range of {theorem}")
     clients, lam, x0_sq = _Clients(task), (1 - 2 * w) ** by["Q"], sum((v**2 for v in x), ZERO) / 2
-    far = (1 - by["eta"] / by["lam"]) ** by["K"] if theorem.lhs.measure.endswith("_w") and by["lam"] else ZERO
+    far = (
+        (1 - by["eta"] / by["lam"]) ** by["K"]
+        if theorem.lhs.measure == "grad_norm_sq_w" and by["lam"]
+        else ZERO
+    )
     span, data, means, more, why = theorem.lhs.rounds(T), [], [], 0, f"all {T} rounds were computed"
     for t in range(min(span.stop, ROUNDS + 1)):
         means.append(sum(x, ZERO) / 2)

@@ -98,6 +98,9 @@ _IN_PROOFS: dict[str, Measure] = {
 MEASURES: dict[str, Measure] = MEASURES_OF_RUNS | _IN_PROOFS
 """Every measure of the package by its name."""
 
+GRADIENT_MEASURES = ("grad_norm_sq", "grad_norm_sq_w")
+"""Squared gradients of f, at the mean model and at DFedADMM's auxiliary sequence."""
+
 _SIMILAR = 0.88
 """From this similarity on, an undeclared name counts as a spelling mistake of a known one."""
 

@@ -115,7 +115,9 @@ def _network(law: Any) -> st.SearchStrategy[Any]:
         return st.none()
     if law == "column-stochastic":
         return column_stochastic_matrices(1, 5)
-    return mixing_matrices(1, 5)
+    if callable(law) or law in ("definition 1", "symmetric", "doubly stochastic"):
+        return mixing_matrices(1, 5)
+    raise InputError(f"no matrices of the law {law!r} can be drawn")
 
 
 def _problem(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from fractions import Fraction
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -15,7 +16,8 @@ from dfltheory.analysis import evidence, rational
 from dfltheory.analysis.atlas import competitors
 from dfltheory.analysis.compare import distribution_free_upper_end, left_hand_side, trivial_bound
 from dfltheory.analysis.falsify import certify
-from dfltheory.analysis.falsify.score import at_T, ratio_at
+from dfltheory.analysis.falsify.networks import networks
+from dfltheory.analysis.falsify.score import _two, at_T, left_side, ratio_at
 from dfltheory.analysis.plots.verdicts import running_left_hand_side
 from dfltheory.analysis.rate_fit import Setting
 from dfltheory.analysis.reading import Reading
@@ -25,7 +27,9 @@ from dfltheory.bounds import GLOSSARY, LeftSide, Scope, Theorem
 from dfltheory.bounds.checks.vacuous import trivials
 from dfltheory.bounds.document import theorem_from_document, theorem_to_document
 from dfltheory.bounds.measures import AGGREGATES
+from dfltheory.bounds.symbols import VALUE
 from dfltheory.errors import InputError, UnknownNameError
+from dfltheory.testing.respects import _network
 from tests.analysis.test_rational import PRINTED, trap
 
 S = {name: entry.symbol for name, entry in GLOSSARY.items()}
@@ -340,6 +344,35 @@ def test_worst_cases_of_a_maximum_or_a_sum_are_not_computed():
     for aggregate in ("max", "sum"):
         with pytest.raises(InputError, match=aggregate):
             bracket(about(aggregate, 1), T=2, L=1.0, f0_gap=1.0, lam=0.5)
+
+
+def with_measure(theorem, measure):
+    forged = replace(theorem.lhs)
+    object.__setattr__(forged, "measure", measure)
+    return replace(theorem, lhs=forged)
+
+
+def test_a_measure_that_only_begins_like_another_is_not_evaluated_as_it():
+    own = replace(about("mean", 1), lhs=LeftSide("two_block_own", "X", "mean", unit=VALUE))
+    path = SimpleNamespace(left={}, value=np.zeros((3, 2)))
+    assert np.isnan(left_side(own, path, {})).all()
+    value = with_measure(own, "two_block_value")
+    assert np.isnan(left_side(value, path, {})).all()
+    with pytest.raises(InputError, match="two_block_value"):
+        _two(value, np.ones(1), np.ones(1), {"L_u": 1.0, "L_v": 1.0})
+    with pytest.raises(InputError):
+        rational.verify(
+            trap(), replace(PRINTED, lhs=LeftSide("grad_norm_sq_of_mine", "X", "mean", unit=VALUE))
+        )
+
+
+def test_matrices_of_an_unknown_law_are_not_drawn():
+    scope = replace(SCOPE)
+    object.__setattr__(scope, "network", "symetric")
+    with pytest.raises(InputError, match="symetric"):
+        networks(replace(about("mean", 1), scope=scope))
+    with pytest.raises(InputError, match="symetric"):
+        _network("symetric")
 
 
 # -- no dispatch takes an unknown aggregate for a known one -------------------------------------------------

@@ -157,7 +157,6 @@ def test_an_unknown_hyperparameter_is_rejected(algorithms):
     ("field", "value"),
     [
         ("network", "symetric"),
-        ("change", "sometimes"),
         ("participation", "half"),
         ("common_start", "yes"),
         ("two_blocks", 1),

@@ -30,6 +30,7 @@ from dfltheory.analysis.falsify.score import (
 from dfltheory.analysis.reading import METRICS, Reading, ahead, bound_error, measured
 from dfltheory.analysis.schedule import network_values
 from dfltheory.analysis.statistics import Interval, max_interval, mean_interval, min_interval
+from dfltheory.bounds.measures import GRADIENT_MEASURES
 from dfltheory.errors import InputError
 from dfltheory.graphs import push_sum_constants
 
@@ -227,7 +228,7 @@ def _sure(
     expectation sees it, and its measure too; else they count nothing.
     """
     data = _measured(run, theorem)[0]
-    floor = FLOOR * (values.get("B", 0.0) ** 2 if theorem.lhs.measure.startswith("grad") else data.max())
+    floor = FLOOR * (values.get("B", 0.0) ** 2 if theorem.lhs.measure in GRADIENT_MEASURES else data.max())
     if batch.two:
         floor = float(rounding(theorem, batch, values)[0])
     still = bool(rests) and len(np.unique(data[-STILL:])) <= 4 and bool(data[-1] > 0)

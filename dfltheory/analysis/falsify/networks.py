@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from dfltheory.analysis.falsify.cube import Reader
 from dfltheory.analysis.falsify.reach import algorithm_class, hyperparameters
+from dfltheory.bounds.scope import LAWS
 from dfltheory.constants import FRESH_ROUND, FRESH_STEP
 from dfltheory.errors import GraphError, InputError
 from dfltheory.graphs import push_sum_constants
@@ -171,6 +172,8 @@ def networks(theorem: Theorem) -> list[Draw]:
         No matrix of the search does.
     """
     law = theorem.scope.network
+    if isinstance(law, str) and law not in LAWS:
+        raise InputError(f"falsify cannot search {theorem}: it has no matrices of the law {law!r}")
     if law == "none":
         return [Draw("server", 2, lambda read, copies: _known(_everybody(read, copies), None))]
     kinds, pushes = ["pair"], algorithm_class(theorem).mixing == "column-stochastic"

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from dfltheory.analysis.falsify.core import CYCLE, FULL, REST, Batch, Path, fixed_points, run
 from dfltheory.analysis.falsify.reach import convex
+from dfltheory.bounds.measures import GRADIENT_MEASURES
 from dfltheory.errors import InputError
 
 if TYPE_CHECKING:
@@ -97,10 +98,17 @@ def left_side(theorem: Theorem, path: Path, known: dict[str, Array]) -> Array:
         least = less_rounding(theorem, data, rounds, np.sqrt(slope_sq), known)
         least[-1, path.still != 1] = 0.0  # nothing is known of later rounds, where something moves
         return least
-    if not name.startswith("two_block"):
+    if name not in TWO_BLOCK_BODIES:
         return path.left.get(name, np.full_like(path.value, np.nan))
-    body = path.left["grad_u_sq" if name == "two_block" else "grad_u_sq_next"]
-    return _two(theorem, body, path.left["grad_v_sq"], known)
+    return _two(theorem, path.left[TWO_BLOCK_BODIES[name]], path.left["grad_v_sq"], known)
+
+
+TWO_BLOCK_BODIES = {
+    "two_block": "grad_u_sq",
+    "two_block_next": "grad_u_sq_next",
+    "two_block_weighted": "grad_u_sq_next",
+}
+"""The two-block measures, and the shared gradient that each contains."""
 
 
 def less_rounding(theorem: Theorem, data: Array, rounds: Any, slope: Array, known: dict[str, Any]) -> Array:
@@ -115,10 +123,13 @@ def less_rounding(theorem: Theorem, data: Array, rounds: Any, slope: Array, know
 
 
 def _two(theorem: Theorem, body: Array, head: Array, known: dict[str, Array]) -> Array:
-    if theorem.lhs.measure == "two_block_weighted":
-        a, b = known["eta_u"] * known["K_u"], known["eta_v"] * known["K_v"]
-        return (a * body + b * head) / 4
-    return body / known["L_u"] + head / known["L_v"]
+    match theorem.lhs.measure:
+        case "two_block_weighted":
+            a, b = known["eta_u"] * known["K_u"], known["eta_v"] * known["K_v"]
+            return (a * body + b * head) / 4
+        case "two_block" | "two_block_next":
+            return body / known["L_u"] + head / known["L_v"]
+    raise InputError(f"{theorem}: the measure {theorem.lhs.measure!r} is not one of two blocks")
 
 
 def floor(theorem: Theorem, batch: Batch, data: Array, known: dict[str, Array]) -> Array:
@@ -126,7 +137,7 @@ def floor(theorem: Theorem, batch: Batch, data: Array, known: dict[str, Array]) 
 
     Numbers of size s stand still, as their steps are rounded away, once eta K ||g|| < 4e-16 s or so.
     """
-    share = known["B"] ** 2 if theorem.lhs.measure.startswith("grad") else data.max(0)
+    share = known["B"] ** 2 if theorem.lhs.measure in GRADIENT_MEASURES else data.max(0)
     least = np.where(batch.sigma.any(-1), 0.0, FLOOR * share)
     return np.maximum(least, rounding(theorem, batch, known)) if batch.two else least
 
@@ -143,7 +154,7 @@ def compared(theorem: Theorem, batch: Batch, path: Path, horizons: Array) -> Sco
     known, valid = glossary(theorem, batch, path)
     data = left_side(theorem, path, known)
     still, until = path.still, np.inf
-    if theorem.lhs.measure.startswith("grad_norm_sq"):  # which stays where gradients are constant
+    if theorem.lhs.measure in GRADIENT_MEASURES:  # which stays where gradients are constant
         glides = np.where((still == 0) & (data[-1] == data[-2]), path.glides, 0.0)
         still, until = np.where(glides > 0, 1, still), np.where(still > 0, np.inf, glides)
     left = np.stack([at_T(theorem, data, int(T), still, until) for T in horizons])

@@ -9,9 +9,10 @@ import sympy as sp
 
 from dfltheory.bounds import symbols as s
 from dfltheory.bounds.checks.finding import Finding, error, numbers, warning
+from dfltheory.bounds.measures import GRADIENT_MEASURES
 from dfltheory.bounds.rates import expand_in_t, scheduled
 from dfltheory.bounds.regions import Points, at, values_of
-from dfltheory.bounds.symbols import GLOSSARY, GRADIENT_SQ
+from dfltheory.bounds.symbols import GLOSSARY
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.bounds.units import Expr
 
@@ -153,7 +154,7 @@ def sam_fixed_point(theorem: Theorem, points: Points) -> Iterator[Finding]:
 def _stays(theorem: Theorem) -> tuple[str, Expr] | None:
     """The smoothness constant of SAM's fixed point and what the left side is there; None for a left side that
     it says nothing of."""
-    if theorem.lhs.unit == GRADIENT_SQ and theorem.lhs.measure.startswith("grad_norm_sq"):
+    if theorem.lhs.measure in GRADIENT_MEASURES:
         return "L", theorem.lhs.of_constant((s.L * s.rho) ** 2)
     if theorem.lhs.measure in ("two_block", "two_block_next"):
         return "L_u", theorem.lhs.of_constant(s.L_u * s.rho**2)

@@ -11,6 +11,7 @@ import sympy as sp
 from dfltheory.bounds.checks.everyday import WORSE, everyday
 from dfltheory.bounds.checks.finding import Finding, found, note, numbers, warning
 from dfltheory.bounds.checks.logarithms import least, monomial, rows_of
+from dfltheory.bounds.measures import GRADIENT_MEASURES
 from dfltheory.bounds.regions import Points, at, conditions_of, equalities, values_of
 from dfltheory.bounds.symbols import GLOSSARY, step_names
 from dfltheory.bounds.theorem import Theorem
@@ -34,7 +35,7 @@ def trivials(theorem: Theorem) -> list[tuple[str, Expr]]:
 
 
 def _is_gradient(theorem: Theorem) -> bool:
-    return theorem.lhs.measure in ("grad_norm_sq", "grad_norm_sq_w")
+    return theorem.lhs.measure in GRADIENT_MEASURES
 
 
 def trivial(theorem: Theorem) -> tuple[str, Expr] | None:
