@@ -211,6 +211,9 @@ class Statement:
             raise InputError(f"{self}: lhs = {self.lhs!r} must be a LeftSide")
         if not isinstance(self.order, bool):
             raise InputError(f"{self}: order = {self.order!r} must be True or False")
+        named = isinstance(self.of, tuple) and [type(name) for name in self.of] == [str, str]
+        if not (self.of is None or isinstance(self.of, Statement) or named):
+            raise InputError(f"{self}: of = {self.of!r} must be (key, variant) or a statement")
         if isinstance(self.assumptions, str) or not all(isinstance(a, str) for a in self.assumptions):
             raise InputError(f"{self}: assumptions must be a tuple of texts")
 

@@ -283,6 +283,20 @@ def test_the_search_takes_the_floor_of_a_sum_per_round():
     assert ratio_at(about("sum", 1), data, values, 10, floor=0.6)["measured"] == 0.0
 
 
+def test_candidates_below_the_floor_of_a_sum_count_as_zero(monkeypatch):
+    """Every round is half of what rounding may leave, so that the sum is more than that, and is nothing."""
+    from dfltheory.analysis.falsify import score
+
+    seen = []
+    path = SimpleNamespace(still=np.ones(1, dtype=int), glides=np.zeros(1), diversity=None)
+    monkeypatch.setattr(score, "glossary", lambda *_: ({"rho": np.zeros(1)}, np.ones(1, dtype=bool)))
+    monkeypatch.setattr(score, "left_side", lambda *_: np.full((20, 1), 0.5))
+    monkeypatch.setattr(score, "floor", lambda *_: np.ones(1))
+    monkeypatch.setattr(score, "judged", lambda theorem, left, *_: seen.append(left))
+    score.compared(about("sum", 1, "consensus"), SimpleNamespace(size=1, x0=None), path, np.array([20]))
+    assert seen[0].tolist() == [[0.0]]
+
+
 @pytest.mark.parametrize("aggregate", ["max", "sum", "mean", "min"])
 def test_the_core_of_the_search_has_an_interval(aggregate):
     samples = np.random.default_rng(0).chisquare(1, size=(50, 10))

@@ -170,7 +170,7 @@ def test_an_error_of_units_is_one_that_a_scaling_limit_refutes():
         conditions=(),
         definitions=(),
         parts={"one": s.sigma_l**2 / 2, "other": s.sigma_l**2 * s.eta**2 / 2},
-        lhs=replace(GOOD.lhs, unit=product),
+        lhs=replace(GOOD.lhs, measure="product", unit=product),
     )
     assert {f.severity for f in check_units(young)} == {"warning"}  # sigma (eta sigma) <= ...: always true
     refuted = replace(young, parts={"one": s.sigma_l**2 / 2, "other": s.sigma_l**2 / s.eta})

@@ -260,6 +260,7 @@ def test_a_schedule_gives_quantities_or_hyperparameters():
         ("scope", None),
         ("lhs", "grad_norm_sq"),
         ("order", 1),
+        ("of", "dfedsam.theorem_4_5"),
         ("assumptions", "smooth"),
         ("definitions", (1,)),
     ],
