@@ -46,6 +46,7 @@ generated: $(DEV) ## every page that code writes: audit, proofs, counterexamples
 	@$(BIN)/python -m dfltheory.analysis.config.page docs/experiment-files.md
 	@OMP_NUM_THREADS=1 $(BIN)/python -m validation.coverage docs/coverage.json docs/verdicts.md
 	@$(BIN)/python -m tests.fidelity.page docs/fidelity.md
+	@$(BIN)/python -m tests.mutation --page docs/reliability.md
 	@OMP_NUM_THREADS=1 $(BIN)/python -m dfltheory.analysis.atlas_page docs/atlas.md docs/advice.json
 	@OMP_NUM_THREADS=1 $(BIN)/python -m validation.scorecard docs/scorecard.json
 

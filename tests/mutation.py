@@ -35,6 +35,10 @@ from typing import Any
 
 import pytest
 
+from dfltheory.analysis.markdown import between
+from dfltheory.files import write_text
+
+MARK = "<!-- mutants: make generated -->"
 ROOT = Path(__file__).parent.parent
 KEPT = ROOT / "tests" / "mutants.json"
 SAID, MAP = ".said", ".map"
@@ -278,6 +282,11 @@ def table(kept: dict[str, dict[str, str]]) -> str:
     return "\n".join(lines)
 
 
+def with_table(page: str, kept: dict[str, dict[str, str]]) -> str:
+    """Return a page with the table of mutants between its two marks."""
+    return between(page, MARK, table(kept))
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -287,8 +296,12 @@ def main() -> None:
     parser.add_argument("--files", type=int, help="that say a module's name most often; default: all")
     parser.add_argument("--seconds", type=float, default=math.inf, help="of tests for each change")
     parser.add_argument("--table", action="store_true", help="only print the table of what is known")
+    parser.add_argument("--page", type=Path, help="only write that table into a page")
     given = parser.parse_args()
     kept = json.loads(KEPT.read_text()) if KEPT.exists() else {}
+    if given.page is not None:
+        write_text(given.page, with_table(given.page.read_text(encoding="utf-8"), kept))
+        return
     if not given.table:
         with tempfile.TemporaryDirectory() as folder:
             copy = Path(folder).resolve() / "copy"

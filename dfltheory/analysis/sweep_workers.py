@@ -197,7 +197,7 @@ def _on_cluster(work: Sequence[Job], address: str) -> Generator[Found, None, Non
     try:
         from distributed import Client, KilledWorker
     except ImportError:
-        raise ClusterError("--cluster needs dask.distributed: pip install 'dfltheory[cluster]'") from None
+        raise ClusterError("--cluster needs dask.distributed: pip install '.[cluster]'") from None
     try:
         client = Client(address, timeout=10, set_as_default=False)
     except (OSError, ValueError) as error:

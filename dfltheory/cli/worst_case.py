@@ -22,7 +22,7 @@ def worst_case(
 
     Without noise and SAM, over all L-smooth clients and all networks whose contraction is at most lam. From
     above: a semidefinite program, whose value is certified in rational arithmetic; from below: the worst run
-    of the training core that a search finds. Few rounds and local steps. Needs pip install 'dfltheory[pep]'.
+    of the training core that a search finds. Few rounds and local steps. Needs pip install '.[pep]'.
 
     Exit status 1 when the run exceeds the theorem's bound, 0 otherwise.
 

@@ -204,7 +204,7 @@ def convex_solver(what: str) -> Any:
         import clarabel  # noqa: F401 - the solver that cvxpy is asked for
         import cvxpy
     except ImportError as error:
-        raise DFLTheoryError(f"{what} need a convex solver: pip install 'dfltheory[pep]'") from error
+        raise DFLTheoryError(f"{what} need a convex solver: pip install '.[pep]'") from error
     return cvxpy
 
 

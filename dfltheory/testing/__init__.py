@@ -34,7 +34,7 @@ def __getattr__(name: str) -> Any:
     try:
         import hypothesis as _  # noqa: F401
     except ImportError as error:
-        message = f"dfltheory.testing.{name} needs hypothesis: pip install 'dfltheory[testing]'"
+        message = f"dfltheory.testing.{name} needs hypothesis: pip install '.[testing]'"
         raise ImportError(message) from error
     home = "respects" if name in _CLAIMS else "networks"
     return getattr(import_module(f"dfltheory.testing.{home}"), name)

@@ -21,7 +21,7 @@ def test_one_line_says_what_is_missing():
     last = told.stderr.strip().splitlines()[-1]
     assert (
         last
-        == "ImportError: dfltheory.testing.near_misses needs hypothesis: pip install 'dfltheory[testing]'"
+        == "ImportError: dfltheory.testing.near_misses needs hypothesis: pip install '.[testing]'"
     )
 
 

@@ -16,7 +16,7 @@ inner products (Drori and Teboulle 2014; Taylor et al. 2017):
 
 Each is necessary, so that the value is an upper bound on every run without noise; it need not be sharp. The
 lower bound is a run of the training core: two clients on a network with an eigenvalue lam or -lam (or any
-even m: two groups that agree). Needs the extra: ``pip install 'dfltheory[pep]'``.
+even m: two groups that agree). Needs the extra: ``pip install '.[pep]'``.
 """
 
 from __future__ import annotations

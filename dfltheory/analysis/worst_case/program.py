@@ -74,7 +74,7 @@ class Program:
             import cvxpy as cp
         except ImportError as missing:
             raise MissingExtraError(
-                "worst cases need cvxpy, which is not installed: pip install 'dfltheory[pep]'"
+                "worst cases need cvxpy, which is not installed: pip install '.[pep]'"
             ) from missing
         n, size = self.n, self.points.shape[1] - self.n
         M, D = cp.Variable((n, n), PSD=True), cp.Variable((size, size), PSD=True)
