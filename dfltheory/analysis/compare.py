@@ -35,7 +35,7 @@ from numpy.typing import NDArray
 
 from dfltheory.analysis import evidence
 from dfltheory.analysis.applicable import precision
-from dfltheory.analysis.reading import Reading, bound_error
+from dfltheory.analysis.reading import Reading, bound_error, underflows
 from dfltheory.analysis.statistics import (
     Interval,
     Method,
@@ -201,7 +201,7 @@ def compare(
         np.asarray(thm.evaluate(**{**given, **({"f0_gap": g} if "f0_gap" in given else {})}), dtype=float)
         for g in (np.maximum(gap - error, 0.0), gap, gap + error)
     )
-    rounded = bound_error(thm, given, precision(run))
+    rounded = bound_error(thm, given, precision(run), reading.start_errors)
     least, most = least - rounded, most + rounded
     bound = float(nominal.mean())
     at: dict[str, Any] = reading.scalars
@@ -222,6 +222,8 @@ def compare(
     trivial = trivial_bound(upper, run, thm.lhs)
     kind, reason, needed = _judge(reading, left, bound, (least, most), trivial, confidence, common["method"])
     kind, reason = _with_gaps(reading, kind, reason)
+    if kind == "violated" and underflows(thm, given, nominal):
+        kind, reason = "undecided", f"the bound {bound:.3g} underflows: its digits are lost"
     ratio = left / bound if bound > 0 else Interval(math.inf, math.inf, math.inf)
     common |= {"measured": left, "bound": bound, "trivial": trivial, "terms": terms, "at": at}
     if kind == "undecided" and not reading.exact:

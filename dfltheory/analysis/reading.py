@@ -15,9 +15,19 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
+import sympy as sp
+import torch
 from numpy.typing import NDArray
 
 from dfltheory.analysis.applicable import obstacle_of, precision
+from dfltheory.analysis.rounding import (
+    LEAST,
+    RoundingError,
+    Sizes,
+    measure_error,
+    memory_of,
+    start_errors,
+)
 from dfltheory.analysis.schedule import network_values
 from dfltheory.bounds.symbols import GLOSSARY
 from dfltheory.bounds.theorem import Theorem
@@ -47,7 +57,7 @@ def _f_gap(run: History) -> Samples | None:
 
 
 def _above_least(values: Samples, run: History) -> tuple[Samples, Samples] | None:
-    """Values of f less f*, 0 where rounding makes that less, and what rounding may put it off by."""
+    """Values of f less f*, 0 where rounding makes that negative, and what rounding may put it off by."""
     f_star = run.constants.f_star
     if f_star is None:
         return None
@@ -101,27 +111,57 @@ def ahead(measure: str) -> int:
     return max(AHEAD.get(part, 0) for part in parts)
 
 
-def bound_error(theorem: Theorem, values: Mapping[str, Any], eps: float = np.finfo(float).eps) -> Any:
+def bound_error(
+    theorem: Theorem,
+    values: Mapping[str, Any],
+    eps: float = np.finfo(float).eps,
+    starts: Mapping[str, RoundingError] | None = None,
+) -> Any:
     """How far a bound may be off since its constants are rounded, at ``values`` that it admits.
 
-    Each is rounded by 8 eps of itself; a share, as lam, by 2 eps, since a weight near 1/2 is no better known,
-    so that nothing is known where 1 - lam is less.
+    Each is rounded by 8 eps of itself; mu, an eigenvalue, by 8 eps of L; a share, as lam, by 2 eps, since a
+    weight near 1/2 is no better known, so that nothing is known where 1 - lam is less; and what was measured
+    at the start by its rounding error in ``starts``.
     """
     unit, here = 8 * eps, {name: np.asarray(values[name]) for name in theorem.needs}
 
-    def moved(name: str, by: Any) -> Any:
-        return np.abs(theorem.evaluate(where="ignore", **{**here, name: here[name] + by}) - bound)
+    def moved(name: str, to: Any) -> Any:
+        return np.abs(theorem.evaluate(where="ignore", **{**here, name: to}) - bound)
 
     bound, total = theorem.evaluate(where="ignore", **here), np.zeros(())
     for name, value in here.items():
         quantity = GLOSSARY[name]
         if quantity.high == 1:
             last = value + 2 * eps >= 1
-            off = moved(name, np.where(last, -2 * eps, 2 * eps))
+            off = moved(name, value + np.where(last, -2 * eps, 2 * eps))
             total = total + np.where(last & quantity.open_high & (off > 0), np.inf, off)
+        elif starts is not None and name in starts:
+            error = starts[name]
+            total = total + np.fmax(moved(name, error.raised(value)), moved(name, error.lowered(value)))
         elif not quantity.whole:  # the smaller one, since a pole may be near
-            total = total + np.fmin(moved(name, unit * value), moved(name, -unit * value))
+            off = unit * (np.maximum(value, values.get("L", 0.0)) if name == "mu" else value)
+            total = total + np.fmin(moved(name, value + off), moved(name, value - off))
     return np.where(np.isfinite(bound), total, 0.0)
+
+
+def underflows(theorem: Theorem, values: Mapping[str, Any], bound: Any) -> bool:
+    """Is a bound below the range in which floating-point numbers keep their digits, without being exactly 0?
+
+    Whether 0 is exact is asked of the formula, in numbers without a least exponent.
+    """
+    bound = np.asarray(bound, dtype=float)
+    few = np.abs(bound) < LEAST
+    if not few.any():
+        return False
+    names = list(theorem.needs)
+    rows = np.broadcast_arrays(few, *(np.asarray(values[name], dtype=float) for name in names))
+    small, *columns = (row.reshape(-1) for row in rows)
+    for k in np.flatnonzero(small):
+        numbers = [sp.Float(float(column[k]), 30) for column in columns]
+        at = {theorem.symbols[name]: number for name, number in zip(names, numbers, strict=True)}
+        if theorem.bound.xreplace(at).evalf(30) != 0:
+            return True
+    return False
 
 
 # -- the reading -------------------------------------------------------------------------------------------
@@ -173,7 +213,9 @@ class Reading:
         here = data[:, self._inside]
         if run.diverged_at is None and np.isnan(here).any():
             return f"its left-hand side ({lhs.measure}) is not a number in some round"
-        if (here < 0).any():  # intervals, evidence and margins of rounding are those of quantities >= 0
+        if (
+            here < -self.rounding.of_zero
+        ).any():  # intervals, evidence and margins of rounding are those of quantities >= 0
             least = f"{here.min():.3g}"
             return f"its left-hand side ({lhs.measure}) must not be negative, and falls to {least} here"
         return None
@@ -197,7 +239,8 @@ class Reading:
         data = data.astype(float)
         if self.run.diverged_at is not None:
             data = np.where(self.run.rounds_measured >= self.run.diverged_at, np.inf, data)
-        return data[:, self._inside]
+        here = data[:, self._inside]
+        return np.where((here < 0) & (here >= -self.rounding.of_zero), 0.0, here)
 
     @property
     def least(self) -> bool:
@@ -424,71 +467,91 @@ class Reading:
         return _collapsed(self._gap[1] + precision(run) * np.sqrt(run.x0_sq) * slope)
 
     def lowered(self, values: Any) -> Any:
-        """Values of the measure at the lower end of what rounding may have put them off by."""
-        values = np.maximum(np.asarray(values, dtype=float) - self._shift_error, 0.0)
-        return np.maximum(np.sqrt(values) - self.measured_error, 0.0) ** 2
+        """Values of the measure at the lower end of their rounding error."""
+        return self.rounding.lowered(values)
 
     def raised(self, values: Any) -> Any:
         """The same at the upper end."""
-        values = np.maximum(np.asarray(values, dtype=float), 0.0)
-        return (np.sqrt(values) + self.measured_error) ** 2 + self._shift_error
+        return self.rounding.raised(values)
 
     @cached_property
-    def _shift_error(self) -> float:
-        """How far a value of f, or f - f*, may be off by rounding: its own, its sums', and the models'; or an
-        expected consensus error, which is a difference of covariances."""
-        run = self.run
+    def rounding(self) -> RoundingError:
+        """Rounding error of the left-hand side's measure."""
+        return measure_error(self.theorem.lhs, self.sizes)
+
+    @cached_property
+    def start_errors(self) -> dict[str, RoundingError]:
+        """Rounding errors of what was measured of the start, by glossary name; none of what is given."""
+        return {n: error for n, error in start_errors(self.sizes).items() if n not in self.given}
+
+    @cached_property
+    def sizes(self) -> Sizes:
+        """What the run's rounding errors are multiples of, over all seeds and measured rounds."""
+        run, constants = self.run, self.run.constants.known()
+        letters, facts = run.algorithm.theory_values(), run.network_facts
+        eta, decay = letters.get("eta"), float(getattr(run.algorithm, "decay", 1.0))
+        fixed = facts is not None and facts.kind == "fixed"
+        L, value_error = constants.get("L"), 0.0
         if self.theorem.lhs.measure == "consensus" and run.consensus_error is not None:
-            return float(run.consensus_error[:, self._inside].max(initial=0.0))
-        if self.theorem.lhs.measure not in ("f_gap", "loss"):
-            return 0.0
-        f_star, sigma_g = run.constants.f_star or 0.0, run.constants.sigma_g or 0.0
-        finite = np.isfinite(run.loss) & np.isfinite(run.grad_norm_sq)
-        if not finite.any():
-            return 0.0
-        f, slope = np.abs(run.loss[finite]).max(), math.sqrt(np.abs(run.grad_norm_sq[finite]).max())
-        slope += sigma_g if math.isfinite(sigma_g) else 0.0
-        L, eps = run.constants.known().get("L", 0.0), precision(run)
-        taken = run.rounds * run.algorithm.theory_values().get("K", 1)
-        step = (1 + taken) * eps * math.sqrt(self._size_sq)  # by which a model is rounded, step by step
-        return float(16 * eps * (f + abs(f_star)) + step * slope + (L if math.isfinite(L) else 0.0) * step**2)
-
-    @property
-    def _size_sq(self) -> float:
-        """mean_i ||x_i||^2 at the start or after the last round, the larger over the seeds."""
-        now = (self.run.x.astype(float) ** 2).sum(-1).mean(-1)
-        now = np.where(np.isfinite(now), now, 0.0)  # a run that diverged
-        return max(float(np.max(self.run.x0_sq)), float(np.max(now, initial=0.0)))
+            value_error = _largest(run.consensus_error[:, self._inside])
+        data = measured(run, self.theorem.lhs.measure)
+        heterogeneity = constants.get("sigma_g", math.inf)
+        return Sizes(
+            eps=precision(run),
+            tiny=_smallest(run),
+            rounds=run.rounds,
+            size=self._size,
+            gradient=self._gradient,
+            f_star=abs(run.constants.f_star or 0.0),
+            value=_largest(np.abs(run.loss)),
+            slope=math.sqrt(_largest(np.abs(run.grad_norm_sq))),
+            heterogeneity=heterogeneity if math.isfinite(heterogeneity) else self._gradient,
+            eta=eta,
+            last_eta=None if eta is None else eta * decay**run.rounds,
+            local_steps=letters.get("K", 1),
+            gossip_steps=run.algorithm.gossip_steps if run.algorithm.needs_topology else 0,
+            clients=run.m,
+            L=L if L is None or math.isfinite(L) else None,
+            mu=constants.get("mu"),
+            lam=run.network.known().get("lam") if fixed else None,
+            memory=memory_of(run.algorithm),
+            value_error=value_error,
+            largest=0.0 if data is None else _largest(np.abs(data)),
+            weights=self._weights,
+            blocks={b: _block(letters, constants, b) for b in self._weights if b},
+        )
 
     @cached_property
-    def measured_error(self) -> float:
-        """How far the root of a squared quantity may be off by rounding, in the unit of the measure's root.
+    def _size(self) -> float:
+        """The largest root mean square of ||x_i||; ||x*|| <= ||x|| + ||x - x*|| is added if it is known."""
+        run = self.run
+        squares = [run.x0_sq, (run.x.astype(float) ** 2).sum(-1).mean(-1)]
+        if run.model_sq is not None:
+            squares.append(run.model_sq)
+        size = math.sqrt(max(map(_largest, squares)))
+        if run.algorithm.mixing == "column-stochastic":  # its weights may favor one client
+            size *= math.sqrt(run.m)
+        apart = measured(run, "dist_sq")
+        return size if apart is None else 2 * size + math.sqrt(_largest(apart))
 
-        Models are rounded by eps ||x||, which changes a gradient by L times that; and every step is, as if
-        its gradient were off by eps ||x||/eta. Both count twice. Of two blocks each has its own, with its
-        own weight. The consensus error is off as the models are. What is no such square has 0: a user's
-        metric comes as its author measured it.
-        """
-        run, size = self.run, math.sqrt(self._size_sq)
-        if self.theorem.lhs.measure == "consensus":
-            return 2 * precision(run) * size
-        letters, constants = run.algorithm.theory_values(), run.constants.known()
-        total = 0.0
-        for suffix, weight in self._weights.items():
-            eta = letters.get(f"eta{suffix}")
-            curvature = constants.get(f"L{suffix}", 0.0) + (1 / eta if eta else 0.0)
-            total += weight * (2 * precision(run) * size * curvature) ** 2
-        return math.sqrt(total) if math.isfinite(total) else 0.0
+    @cached_property
+    def _gradient(self) -> float:
+        """No client's stochastic gradient was larger, in the root mean square."""
+        run, constants = self.run, self.run.constants.known()
+        finite = {n: v for n, v in constants.items() if math.isfinite(v)}
+        start = 0.0 if run.x0_gradient_sq is None else math.sqrt(_largest(run.x0_gradient_sq))
+        mean = math.sqrt(_largest(np.abs(run.grad_norm_sq))) + finite.get("sigma_g", 0.0)
+        return max(start, mean) + 2 * finite.get("L", 0.0) * self._size + finite.get("sigma_l", 0.0)
 
     @property
     def _weights(self) -> dict[str, float]:
         """The weight of each block's squared gradient in the measure, by the suffix of its constants."""
         measure = self.theorem.lhs.measure
-        if measure in ("grad_norm_sq", "grad_norm_sq_w"):
-            return {"": 1.0}
         if measure == "two_block_weighted":
             letters = self.run.algorithm.theory_values()
             return {f"_{b}": letters[f"eta_{b}"] * letters[f"K_{b}"] / 4 for b in "uv"}
+        if measure in ("grad_u_sq", "grad_u_sq_next", "grad_v_sq"):
+            return {f"_{measure[5]}": 1.0}
         if measure in ("two_block", "two_block_next"):
             known = self.run.constants.known()
             return {f"_{b}": 1 / known[f"L_{b}"] for b in "uv" if known.get(f"L_{b}")}
@@ -503,6 +566,22 @@ def without_chance(run: History) -> bool:
     facts = run.network_facts
     nobody_mixes = facts is not None and facts.kind == "none"
     return sure and not run.algorithm.draws and (nobody_mixes or not run.random_network)
+
+
+def _largest(values: Samples) -> float:
+    """The largest finite number; 0 where there is none, as in a run that diverged."""
+    return float(np.max(values, initial=0.0, where=np.isfinite(values)))
+
+
+def _smallest(run: History) -> float:
+    """The smallest normal number of the run's arithmetic."""
+    name = str(run.x.dtype) if run.facts is None else run.facts.precision
+    return float(torch.finfo(getattr(torch, name)).tiny)
+
+
+def _block(letters: Mapping[str, float], constants: Mapping[str, float], suffix: str) -> tuple[Any, Any, Any]:
+    """eta, K and L of a block."""
+    return letters.get(f"eta{suffix}"), letters.get(f"K{suffix}", 1), constants.get(f"L{suffix}")
 
 
 def _collapsed(values: Samples) -> Samples:

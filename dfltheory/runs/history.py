@@ -50,6 +50,8 @@ class History:
     facts : how the run began and in what arithmetic; ``None``: nobody noted it
     chance : are these draws?  False: expectations, computed and not sampled
     consensus_error : how far rounding of a covariance may put an expected ``consensus`` off, (S, R)
+    model_sq, x0_gradient_sq : mean_i ||x_i^t||^2 (S, R), and mean_i ||grad f_i(xbar^0)||^2 (S,), to which
+        rounding errors are proportional; ``None``: not recorded
     """
 
     algorithm: Algorithm
@@ -75,6 +77,8 @@ class History:
     sent_bits: np.ndarray | None = None
     chance: bool = True
     consensus_error: np.ndarray | None = None
+    model_sq: np.ndarray | None = None
+    x0_gradient_sq: np.ndarray | None = None
 
     @classmethod
     def of(cls, problem: Task, **parts: Any) -> History:
@@ -215,7 +219,8 @@ class History:
         loss = self.loss[:, at[0]].astype(float)
         eps = self.facts.eps if self.facts is not None else np.finfo(float).eps
         L = self.constants.L or 0.0
-        flat = eps**2 * self.x0_sq * (L if np.isfinite(L) else 0.0)  # f there is above f* where x* is rounded
+        size_sq = self.x0_sq if self.model_sq is None else self.model_sq[:, : self._last + 1].max(axis=1)
+        flat = eps**2 * size_sq * (L if np.isfinite(L) else 0.0)  # f there is above f* where x* is rounded
         gap, error = loss - f_star, 16 * eps * (np.abs(loss) + abs(f_star)) + flat
         if (
             t == 0
@@ -304,7 +309,17 @@ class History:
 
 
 _MEASURES = ("grad_norm_sq", "consensus", "loss", "accuracy")
-_ARRAYS = ("x", "x0_sq", "x0_spread", "rounds_measured", "excess", "sent_bits", "consensus_error")
+_ARRAYS = (
+    "x",
+    "x0_sq",
+    "x0_spread",
+    "rounds_measured",
+    "excess",
+    "sent_bits",
+    "consensus_error",
+    "model_sq",
+    "x0_gradient_sq",
+)
 _ROUND = whole(0, LARGEST_WHOLE)
 _SCALARS = {
     "rounds": _ROUND,

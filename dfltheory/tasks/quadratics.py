@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import Any, Literal, get_args
 
@@ -136,8 +136,12 @@ class Quadratic(Synthetic):
 
     @cached_property
     def _minimizer(self) -> tuple[Tensor, float]:
-        """x* in float64, and the least eigenvalue of the mean Hessian that is not 0 up to rounding."""
-        mean, pull = (t.mean(0, dtype=torch.float64) for t in (self.A, self._times(self.b)))
+        """x* in float64, and the least eigenvalue of the mean Hessian that is not 0 up to rounding.
+
+        Seen from b_1, so that a common offset of all b_i cancels exactly.
+        """
+        mean, origin = self.A.mean(0, dtype=torch.float64), self.b[0].double()
+        pull = self._mean_in_double(self.b.double() - origin)
         top, eps = float(self.A.abs().max()), torch.finfo(self.dtype).eps
         if self.is_diagonal:
             values, vectors, rotated, size, order = mean, None, pull, top, 1
@@ -156,14 +160,41 @@ class Quadratic(Synthetic):
             raise InputError(
                 f"f has no minimum: it falls with slope {slope:.3g} along the null space of the mean Hessian"
             )
-        solution = torch.where(null, torch.zeros_like(rotated), rotated / values.masked_fill(null, 1.0))
         least = float(values[~null].min()) if not bool(null.all()) else math.inf
+        apart = rotated / values.masked_fill(null, 1.0)
+        if not bool(null.any()):
+            return origin + (apart if vectors is None else vectors @ apart), least
+        solution = (origin if vectors is None else vectors.mT @ origin) + apart
+        solution = torch.where(null, torch.zeros_like(solution), solution)
         return solution if vectors is None else vectors @ solution, least
 
     @cached_property
     def f_star(self) -> float:
-        """min f = f(x*)."""
-        return float(self.global_loss(self.x_star))
+        """min f = f(x*), in float64 whatever the task's precision is, so that no f(x) lies below it."""
+        offsets = self._minimizer[0] - self.b.double()
+        parts = self._few_clients(offsets)
+        return sum(float((r * self._in_double(A, r)).sum()) for A, r in parts) / (2 * self.m)
+
+    def _mean_in_double(self, values: Tensor) -> Tensor:
+        """The mean of A_i values_i over the clients, (d,) in float64."""
+        total = torch.zeros_like(values[0])
+        for A, rows in self._few_clients(values):
+            total = total + self._in_double(A, rows).sum(0)
+        return total / self.m
+
+    def _few_clients(self, values: Tensor) -> Iterator[tuple[Tensor, Tensor]]:
+        """Hessians and rows of ``values`` (m, d) of some clients at a time, so that copies stay small."""
+        if len(self.A) == 1:
+            yield self.A, values
+        else:
+            few = max(1, 10**6 // self.A[0].numel())
+            yield from zip(self.A.split(few), values.split(few), strict=True)
+
+    def _in_double(self, A: Tensor, r: Tensor) -> Tensor:
+        """A_i r_i of these Hessians and rows, in float64."""
+        if self.is_diagonal:
+            return A.double() * r
+        return (A.double() @ r.unsqueeze(-1)).squeeze(-1)
 
     def excess(self, x: Tensor) -> tuple[Tensor, Tensor]:
         """f(x) - f* = 1/2 (x - x*)' A (x - x*), A the mean Hessian, in which nothing cancels.
@@ -186,8 +217,19 @@ class Quadratic(Synthetic):
     @cached_property
     def zeta(self) -> float:
         """sqrt((1/m) sum_i ||grad f_i(x*)||^2), the heterogeneity at the optimum [c s^-1]."""
+        if self.common_hessian:
+            return float(self._deviations.square().sum(-1).mean().sqrt())
         gradients = self.client_gradient(self._at_every_client(self.x_star))
         return float(gradients.square().sum(-1).mean().sqrt())
+
+    @cached_property
+    def _deviations(self) -> Tensor:
+        """grad f_i(x) - grad f(x) of clients with one Hessian, (m, d) in float64, the same for all x.
+
+        From differences of the b_i, in which a common offset cancels exactly: identical clients have 0.
+        """
+        apart = self.b.double() - self.b[0].double()
+        return self._in_double(self.A[:1], apart - apart.mean(0))
 
     @cached_property
     def constants(self) -> ProblemConstants:
@@ -197,7 +239,7 @@ class Quadratic(Synthetic):
         mu = mean.min() if self.is_diagonal else torch.linalg.eigvalsh(mean)[0]
         sigma_g = beta = math.inf
         if self.common_hessian:
-            deviation = self._times(self.b - self.b.mean(0)).square().sum(-1)
+            deviation = self._deviations.square().sum(-1)
             sigma_g, beta = float(deviation.mean().sqrt()), float(deviation.max().sqrt())
         L = float(spectrum.abs().max())
         return ProblemConstants(

@@ -23,6 +23,7 @@ from dfltheory.runs.facts import RunFacts
 from dfltheory.runs.history import History
 from dfltheory.runs.setup import check_kinds, connect, functions, seed_indices, starting_models
 from dfltheory.tasks.fingerprint import fingerprint
+from dfltheory.tasks.synthetic import Synthetic
 from dfltheory.tasks.task import Task
 from dfltheory.training.local import check_shapes, check_state, in_pieces
 from dfltheory.training.metrics import Metric, Recorder, spread, square
@@ -100,6 +101,7 @@ def train(
         recorder = Recorder(task, algorithm, metrics, run.network)
         begin, state, name, saved = 0, run.state, {}, time.monotonic()
         excess = task.excess(algorithm.mean(state))
+        steep = _client_gradients(task, algorithm.mean(state))
         recorder.measure(0, state)
         checkpoint = Checkpoint.of(checkpoint)
         if checkpoint is not None:
@@ -141,6 +143,7 @@ def train(
                 saved = time.monotonic()
         history = _history(run, evaluate_every, recorder, algorithm.models(state))
         history.excess = None if excess is None else np.stack([_array(part) for part in excess])
+        history.x0_gradient_sq = None if steep is None else _array(steep)
         history.diverged_at, history.stopped_at = diverged, stopped
         history.seconds = time.perf_counter() - started
         if diverged is not None:
@@ -243,7 +246,7 @@ class Run:
 def _history(run: Run, every: int, recorder: Recorder, models: Tensor) -> History:
     planned = [t for t in range(run.rounds + 1) if t % every == 0 or t == run.rounds]
     arrays = recorder.arrays(len(planned))
-    own = ("grad_norm_sq", "consensus", "loss", "accuracy", "sent_bits")
+    own = ("grad_norm_sq", "consensus", "loss", "accuracy", "sent_bits", "model_sq")
     return History.of(
         run.task,
         **{name: arrays.pop(name, None) for name in own},
@@ -259,6 +262,14 @@ def _history(run: Run, every: int, recorder: Recorder, models: Tensor) -> Histor
         extra=arrays,
         facts=run.facts,
     )
+
+
+def _client_gradients(task: Task, mean: Tensor) -> Tensor | None:
+    """(1/m) sum_i ||grad f_i||^2 at points (S, d), for tasks whose client gradients are formulas."""
+    if not isinstance(task, Synthetic):
+        return None
+    at = mean.unsqueeze(-2).expand(*mean.shape[:-1], task.m, task.d)
+    return square(task.client_gradient(at)).mean(-1)
 
 
 def _array(x: Tensor) -> np.ndarray:

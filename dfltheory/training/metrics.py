@@ -32,7 +32,8 @@ AHEAD = {"grad_u_sq_next": 1, "two_block_next": 1}
 class Recorder:
     """Measures states and keeps the numbers, in float64: name -> list over measured rounds of (S,) arrays.
 
-    Always: ``grad_norm_sq``, ``consensus``, ``loss``, and ``sent_bits``, what the run had sent by then.
+    Always: ``grad_norm_sq``, ``consensus``, ``loss``, ``model_sq`` = mean_i ||x_i||^2, and ``sent_bits``,
+    what the run had sent by then.
     Where it has sense: ``accuracy`` (mean model), ``client_accuracy`` (mean over clients of each one's model
     on its own test data), ``grad_norm_sq_w`` (auxiliary sequence). For partial personalization where L_u and
     L_v are known: ``grad_u_sq`` = ||grad_u F(ubar^t, V^t)||^2, ``grad_v_sq`` =
@@ -70,6 +71,7 @@ class Recorder:
         self.rounds.append(t)
         if self.network is not None:
             measured["sent_bits"] = self.network.sent
+        measured["model_sq"] = self._size
         for name, value in measured.items():
             self.values.setdefault(name, []).append(value)
         return measured
@@ -87,7 +89,7 @@ class Recorder:
         if self._two_block:
             measured |= self._blocks(models, mean)
         for name, metric in self.metrics.items():
-            if name in measured or name == "sent_bits":
+            if name in measured or name in ("sent_bits", "model_sq"):
                 raise InputError(f"metric {name} has the name of a measure of every run: rename it")
             measured[name] = metric(task, models, mean)
             if (shape := numbers(measured[name]).shape) != mean.shape[:1]:

@@ -4,7 +4,6 @@ import json
 from copy import copy
 from dataclasses import replace
 from fractions import Fraction
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -561,15 +560,6 @@ def test_what_rounding_may_decide_is_undecided():
     assert compare(run, KEY, variant="corrected", f0_gap=1.0).kind == "holds"
 
 
-def test_a_measurement_is_off_by_the_rounding_of_its_models_and_steps():
-    run = run_with(noisy(1e-3), x=np.full((16, 4, 2), 3e5, dtype=np.float32))
-    eps, size = np.finfo(np.float32).eps, 3e5 * np.sqrt(2)
-    assert Reading(run, bounds.get(KEY)).measured_error == pytest.approx(2 * eps * size * (1 + 1 / STEP))
-    assert Reading(run_with(noisy(1e-3)), bounds.get(KEY)).measured_error == 0
-    spread = replace(bounds.get(KEY), lhs=replace(bounds.get(KEY).lhs, measure="consensus", unit=None))
-    assert Reading(run, spread).measured_error == pytest.approx(2 * eps * size)
-
-
 # -- starts that differ, rounds that look ahead, and what a caller may give --------------------------------
 
 
@@ -734,30 +724,3 @@ def test_what_a_task_does_not_know_is_estimated_where_asked():
     assert set(verdict.estimated) == {"L", "sigma_g", "sigma_l"}
     assert verdict.at["sigma_g"] == pytest.approx(found["sigma_g"].value)
     assert run.constants.L is None
-
-
-def test_what_rounding_may_move_a_consensus_error_or_a_loss_by():
-    allowance = Reading.__dict__["_shift_error"].func
-
-    def read(measure, size_sq=0.0, **more):
-        run = SimpleNamespace(
-            consensus_error=None,
-            loss=np.zeros((1, 3)),
-            grad_norm_sq=np.zeros((1, 3)),
-            constants=ProblemConstants(L=1.0),
-            rounds=2,
-            facts=None,
-            algorithm=DPSGD(eta=0.1),
-            x=np.zeros((1, 2, 1)),
-        )
-        vars(run).update(more)
-        theorem = SimpleNamespace(lhs=SimpleNamespace(measure=measure))
-        return allowance(SimpleNamespace(run=run, theorem=theorem, _inside=slice(1, None), _size_sq=size_sq))
-
-    assert read("consensus", consensus_error=np.array([[9.0, 1.0, 2.0]])) == 2.0
-    assert read("f_gap") == read("loss") == 0.0  # without f*, and with nothing to round
-    assert read("f_gap", loss=np.ones((1, 3))) > 0
-    steep = np.full((1, 3), 4.0)  # a slope of 2 at models of size 3, rounded at the start and in two steps
-    assert read("loss", size_sq=9.0, grad_norm_sq=steep) == pytest.approx(
-        18 * np.finfo(float).eps, rel=1e-9, abs=0
-    )

@@ -2,6 +2,7 @@
 
 import importlib
 import math
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -12,12 +13,16 @@ from hypothesis.extra.numpy import arrays
 
 import dfltheory as dfl
 from dfltheory.analysis.falsify import search as module
-from dfltheory.analysis.falsify.core import REST
+from dfltheory.analysis.falsify.core import Batch
+from dfltheory.analysis.falsify.core import run as simulate
 from dfltheory.analysis.falsify.families import Family
-from dfltheory.analysis.falsify.score import LONG, Scores, better, left_side
+from dfltheory.analysis.falsify.score import LONG, Scores, better, glossary, left_side, sizes_of
 from dfltheory.analysis.falsify.search import POPULATION, Arm, search
+from dfltheory.analysis.falsify.special import bowl
+from dfltheory.analysis.rounding import measure_error
 
 THEOREM = dfl.bounds.get("dfedsam.theorem_4_5", "printed")
+CONVEX_THEOREM = dfl.bounds.get("lean.gd_contraction")
 WIDE, NARROW = np.array([0.2, 0.7, 0.5]), np.array([0.8, 0.35, 0.6])
 
 
@@ -233,23 +238,34 @@ def test_a_search_that_is_interrupted_shows_the_best_that_it_has():
         search(THEOREM, [nowhere], 60, 0, math.inf, interrupted)
 
 
-@pytest.mark.parametrize("measure", ["f_gap", "dist_sq"])
-def test_a_measure_counts_less_what_rounding_may_have_added_and_nothing_where_a_path_goes_on(measure):
-    """Rounds 1, 2 and the last of all: of a path that stands still what it was, of another one nothing."""
-    data, slope_sq = np.array([[4.0, 9.0], [1.0, 16.0]]), np.array([[9.0, 4.0], [1.0, 25.0]])
-    left = {"grad_norm_sq": slope_sq} | ({"dist_sq": data} if measure == "dist_sq" else {})
-    path = SimpleNamespace(value=data + 3, left=left, still=np.array([1, 2]))
-    ones = np.ones(2)
-    known = {"f_star": 3 * ones, "f_error": 1e-3 * ones, "x_error": 1e-2 * ones, "L": 2 * ones}
-    known |= {"x0_sq": 25 * ones, "x_star_sq": 9 * ones}
-    found = left_side(SimpleNamespace(lhs=SimpleNamespace(measure=measure)), path, known)
-    assert found.shape == (3, 2)
-    for row, rounds in enumerate((1, 2, LONG[-1])):
-        for c in (0, 1):
-            moved, here = REST * rounds * (5 + 2 * 3), min(row, 1)
-            lost = 1e-3 + moved * slope_sq[here, c] ** 0.5 + moved**2
-            less = data[here, c] - lost if measure == "f_gap" else (data[here, c] ** 0.5 - 1e-2 - moved) ** 2
-            assert found[row, c] == pytest.approx(0.0 if (row, c) == (2, 1) else less, rel=1e-12)
+@pytest.mark.parametrize("measure", ["f_gap", "dist_sq", "consensus"])
+def test_left_side_is_less_by_rounding_and_zero_later_where_a_path_moves_on(measure):
+    """Rounds 1, 2 and the last of all: what rounding leaves of a path that stands still, 0 of another."""
+    theorem = SimpleNamespace(lhs=SimpleNamespace(measure=measure))
+    batch = gossip_batch()
+    path = simulate(batch, 3)
+    path.still = np.array([1, 0])
+    known, _ = glossary(CONVEX_THEOREM, batch, path)
+    found = left_side(theorem, batch, path, known)
+    raw = path.value - known["f_star"] if measure == "f_gap" else path.left[measure]
+    sizes = sizes_of(theorem, batch, path, known)
+    assert found.shape == (len(raw) + 1, 2)
+    for row, rounds in enumerate((1, 2, 3, 4)):
+        error = measure_error(theorem.lhs, replace(sizes, rounds=rounds))
+        assert found[row] == pytest.approx(error.lowered(raw[row]), rel=1e-9)
+        assert (found[row] < raw[row]).all()
+    last = measure_error(theorem.lhs, replace(sizes, rounds=LONG[-1])).lowered(raw[-1])
+    assert found[-1] == pytest.approx([last[0], 0.0], rel=1e-9)
+    assert last[0] < found[-2, 0]
+
+
+def gossip_batch():
+    """Two candidates of two clients on x^2/2, 1 and 3 apart, far from the minimum."""
+    clients = bowl(2).alike(2)
+    x0 = np.array([[[9.0], [10.0]], [[9.0], [12.0]]])
+    W = np.full((2, 1, 2, 2), 0.5) + 0.4 * np.array([[1, -1], [-1, 1]])
+    network = {"lam": np.full(2, 0.8)}
+    return Batch(dfl.algorithms.DPSGD(eta=0.01), clients, x0, W, np.zeros((2, 1)), network)
 
 
 def test_rounds_that_were_not_run_count_nothing_and_those_of_a_state_that_stands_still_again(monkeypatch):

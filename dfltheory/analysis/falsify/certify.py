@@ -17,17 +17,18 @@ from dfltheory.analysis.falsify.core import run as simulate
 from dfltheory.analysis.falsify.families import scheduled
 from dfltheory.analysis.falsify.reach import CONVEX
 from dfltheory.analysis.falsify.score import (
+    ADDS_UP,
     FLOOR,
     SIMULATED,
     along,
     at_horizon,
     glossary,
-    less_rounding,
     ratio_at,
-    rounding,
     simulated,
+    sizes_of,
 )
 from dfltheory.analysis.reading import METRICS, Reading, ahead, bound_error, measured
+from dfltheory.analysis.rounding import measure_error
 from dfltheory.analysis.schedule import network_values
 from dfltheory.analysis.statistics import Interval, max_interval, mean_interval, min_interval
 from dfltheory.bounds.measures import GRADIENT_MEASURES
@@ -230,12 +231,14 @@ def _sure(
     data = _measured(run, theorem)[0]
     floor = FLOOR * (values.get("B", 0.0) ** 2 if theorem.lhs.measure in GRADIENT_MEASURES else data.max())
     if batch.two:
-        floor = float(rounding(theorem, batch, values)[0])
+        floor = 0.0
     still = bool(rests) and len(np.unique(data[-STILL:])) <= 4 and bool(data[-1] > 0)
     told, again = (data, rests) if still else (np.append(data, 0.0), 1)
-    if still and theorem.lhs.measure in ("f_gap", "dist_sq"):  # while steps that are rounded away add up
-        slope = np.sqrt(run.grad_norm_sq[:, -1].astype(float).max())
-        last = less_rounding(theorem, data[-1:], float(T), slope, values | _unsure(batch))
+    if still and theorem.lhs.measure in ADDS_UP:  # while steps that are rounded away add up
+        sizes = sizes_of(theorem, batch, simulate(batch, 1), values, T)
+        largest = 0.0 if run.model_sq is None else np.sqrt(run.model_sq.max())
+        sizes = replace(sizes, size=np.maximum(sizes.size, largest))
+        last = measure_error(theorem.lhs, sizes).lowered(data[-1:])
         told, again = np.append(data, last if rests == 1 else 0.0), 1
     seen = {int(h) for h in np.geomspace(1, run.rounds - 1, 60)} if not only else set()
     rows = {h: ratio_at(theorem, told, values, h, floor, again) for h in seen | {T}}

@@ -151,7 +151,7 @@ class Path:
     (ubar^t, v_i^{t+1}); ``moment`` (P,): sup over steps of (1/m) sum_i E||g||^2; ``still`` (P,): after how
     many rounds the state comes again, 1 where nothing moves any more, 0 where it does not; ``glides`` (P,):
     until which round all clients move on at the pace of the last ones and meet no knot, 0 where they do not;
-    ``x`` (P, m, d): the last models, without noise.
+    ``x`` (P, m, d): the last models, without noise; ``size`` (P,): the largest root mean square of models.
     """
 
     left: dict[str, Array]
@@ -161,6 +161,7 @@ class Path:
     x: Array
     diversity: Array | None = None
     glides: Array | float = 0.0
+    size: Array | float = 0.0
 
 
 class Candidates:
@@ -276,6 +277,7 @@ def run(batch: Batch, rounds: int, moments: bool = False) -> Path:
     if noise is not None:
         path.value[:, _astray(batch, shaped(models)[..., 0], weight)] = np.nan  # no expectation is known
     path.x = models[-1].reshape(P, N, m, d)[:, 0]
+    path.size = np.sqrt((shaped(models)[:, :, 0] ** 2).sum(-1).mean(-1).max(1))
     path.moment, path.still = moment, np.where(batch.drawn | (moments & batch.sigma.any(-1)), 0, still)
     return path
 

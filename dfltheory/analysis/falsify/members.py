@@ -91,7 +91,7 @@ def _exactly(theorem: Theorem, instance: Instance, told: Numbers) -> tuple[float
     batch, T = Batch.of(instance), instance.rounds
     path = run(batch, theorem.lhs.rounds(T).stop + 1)
     known = {name: float(v[0]) for name, v in glossary(theorem, batch, path)[0].items()} | told
-    data = left_side(theorem, path, {n: np.array([v]) for n, v in known.items()})
+    data = left_side(theorem, batch, path, {n: np.array([v]) for n, v in known.items()})
     values = known | {"T": float(T), "delta_u": float(np.sqrt(along(path.diversity, T)[0]))}  # type: ignore[arg-type]
     return float(at_T(theorem, data, T, True)[0]), {name: values[name] for name in theorem.needs}
 

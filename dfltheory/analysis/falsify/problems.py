@@ -179,7 +179,7 @@ class Ramps:
         """
         (knots, at), own = self._at_knots, np.concatenate([self.knots, self.knots + self.widths], axis=-1)
         breadth = np.abs(own).max((1, 2)) + np.abs(start).max(1)
-        parts = np.abs(self.left) + (np.abs(self.slopes) * self.widths).sum(-1) + _by(self.curve * breadth, 1)
+        parts = Ramps.parts(self, breadth)
         slope, rows, gaps = at.mean(-1), np.arange(len(knots)), np.diff(knots)
         best = np.nan_to_num(self.minimizer(start[:, 0]))
         k = np.clip((knots < best[:, None]).sum(1) - 1, 0, gaps.shape[1] - 1)
@@ -189,6 +189,11 @@ class Ramps:
         )
         moved = np.where(best == start[:, 0], 0.0, moved)
         return {"f_error": 1e-13 * parts.max(1) * breadth, "x_error": 1e-13 * breadth + moved}
+
+    def parts(self, breadth: Array) -> Array:
+        """What the absolute terms of each client's gradient add to within ``breadth`` (P,), (P, m)."""
+        steps = (np.abs(self.slopes) * self.widths).sum(-1)
+        return np.abs(self.left) + steps + _by(self.curve * breadth, 1)
 
     def constants(self) -> dict[str, Array]:
         """``L, mu, mu_each, B, sigma_g, beta, f_star`` of every problem, (P,) each, exactly."""
@@ -274,6 +279,12 @@ class Splits(Ramps):
         k, p, q, h = (_by(a, 2) for a in (self.k, self.p, self.q, self.h))
         bowl = h / 2 * (v - self.b[:, None]) ** 2
         return Ramps.value(self, x[..., :1]) + bowl + k * np.sin(p * u) * np.sin(q * v)
+
+    def parts(self, breadth: Array) -> Array:
+        """The same of both blocks."""
+        bowl = _by(self.h, 1) * (_by(breadth, 1) + np.abs(self.b))
+        wave = _by(np.abs(self.k) * np.maximum(np.abs(self.p), np.abs(self.q)), 1)
+        return Ramps.parts(self, breadth) + bowl + wave
 
     def constants(self) -> dict[str, Array]:
         """``L_u, L_v, L_uv, L_vu, chi, delta_u, f_star``, (P,) each."""

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dfltheory.analysis.falsify.core import CYCLE, FULL, REST, Batch, Path, fixed_points, run
+from dfltheory.analysis.falsify.core import CYCLE, FULL, Batch, Path, fixed_points, run
 from dfltheory.analysis.falsify.reach import convex
+from dfltheory.analysis.rounding import LEAST, Sizes, measure_error, memory_of
 from dfltheory.bounds.measures import GRADIENT_MEASURES
 from dfltheory.errors import InputError
 
@@ -24,6 +25,8 @@ NOISY = 20000
 INADMISSIBLE = -1e3
 FLOOR = 1e-9
 """Squared gradients below this share of B^2 count as zero: rounding must never look like a violation."""
+ADDS_UP = ("f_gap", "dist_sq", "consensus")
+"""Measures whose rounding error grows with the horizon, as errors of the models add up."""
 SIMULATED = 4096
 """Rounds that are simulated at most; later ones repeat the last where nothing moves any more."""
 
@@ -88,21 +91,6 @@ def better(one: Scores, other: Scores) -> Scores:
     return Scores(*(pick(getattr(one, f.name), getattr(other, f.name)) for f in fields(Scores)))
 
 
-def left_side(theorem: Theorem, path: Path, known: dict[str, Array]) -> Array:
-    """The measure of the theorem in every round, (R, P); nan where the algorithm has none."""
-    name = theorem.lhs.measure
-    if name in ("f_gap", "dist_sq") and (name == "f_gap" or name in path.left):
-        data = path.value - known["f_star"] if name == "f_gap" else path.left[name]
-        rounds = np.append(np.arange(1, len(data) + 1), LONG[-1])[:, None]
-        data, slope_sq = (np.append(a, a[-1:], 0) for a in (data, path.left["grad_norm_sq"]))
-        least = less_rounding(theorem, data, rounds, np.sqrt(slope_sq), known)
-        least[-1, path.still != 1] = 0.0  # nothing is known of later rounds, where something moves
-        return least
-    if name not in TWO_BLOCK_BODIES:
-        return path.left.get(name, np.full_like(path.value, np.nan))
-    return _two(theorem, path.left[TWO_BLOCK_BODIES[name]], path.left["grad_v_sq"], known)
-
-
 TWO_BLOCK_BODIES = {
     "two_block": "grad_u_sq",
     "two_block_next": "grad_u_sq_next",
@@ -111,15 +99,69 @@ TWO_BLOCK_BODIES = {
 """The two-block measures, and the shared gradient that each contains."""
 
 
-def less_rounding(theorem: Theorem, data: Array, rounds: Any, slope: Array, known: dict[str, Any]) -> Array:
-    """f - f*, or a squared distance, after ``rounds``, less what rounding may have added: to f* or x*, and to
-    the models in each round so far, as those that stand still since their steps are rounded away."""
-    size = np.sqrt(known["x0_sq"]) + 2 * np.sqrt(known.get("x_star_sq", 0.0))
-    moved = REST * rounds * size
-    if theorem.lhs.measure == "f_gap":
-        error = known["f_error"] + moved * slope + known["L"] * moved**2 / 2
-        return np.maximum(data - error, 0.0)
-    return np.maximum(np.sqrt(np.maximum(data, 0.0)) - known["x_error"] - moved, 0.0) ** 2
+def left_side(theorem: Theorem, batch: Batch, path: Path, known: dict[str, Any]) -> Array:
+    """The measure of the theorem in every round, (R, P), less its rounding error; nan where the algorithm has
+    none.
+
+    Where the errors of the rounds add up, a last row holds what is left at any later horizon: of a state that
+    stands still, as its steps may only be rounded away, and 0 of others, of which nothing is known.
+    """
+    name, sizes = theorem.lhs.measure, sizes_of(theorem, batch, path, known)
+    if name in TWO_BLOCK_BODIES:
+        body = path.left[TWO_BLOCK_BODIES[name]]
+        return measure_error(theorem.lhs, sizes).lowered(_two(theorem, body, path.left["grad_v_sq"], known))
+    data = path.value - known["f_star"] if name == "f_gap" else path.left.get(name)
+    if data is None:
+        return np.full_like(path.value, np.nan)
+    if name not in ADDS_UP:
+        return measure_error(theorem.lhs, sizes).lowered(data)
+    rounds = np.append(np.arange(1, len(data) + 1), LONG[-1])[:, None]
+    error = measure_error(theorem.lhs, replace(sizes, rounds=rounds))
+    least = error.lowered(np.append(data, data[-1:], 0))
+    least[-1, path.still != 1] = 0.0
+    return least
+
+
+def sizes_of(theorem: Theorem, batch: Batch, path: Path, known: dict[str, Any], T: int = LONG[-1]) -> Sizes:
+    """What the rounding errors of candidates are multiples of, after ``T`` rounds."""
+    reach = np.sqrt(known["x0_sq"]) + 2 * np.sqrt(known.get("x_star_sq", 0.0))
+    size = np.maximum(path.size, reach)
+    noise = np.sqrt((batch.sigma**2).sum(-1))
+    lam, eta = known.get("lam", known.get("q")), known.get("eta")
+    unsure = batch.clients.unsure(batch.x0[..., 0])
+    blocks = {f"_{b}": (known.get(f"eta_{b}"), known.get(f"K_{b}", 1), known.get(f"L_{b}")) for b in "uv"}
+    return Sizes(
+        eps=np.finfo(float).eps,
+        tiny=np.finfo(float).tiny,
+        rounds=min(T, batch.longest),
+        size=size,
+        gradient=batch.clients.parts(size).max(1) + noise,
+        slope=np.sqrt(np.nan_to_num(path.left["grad_norm_sq"]).max(0))
+        if "grad_norm_sq" in path.left
+        else 0.0,
+        eta=eta,
+        last_eta=eta,
+        local_steps=known.get("K", 1),
+        gossip_steps=batch.algorithm.gossip_steps if batch.algorithm.needs_topology else 0,
+        clients=batch.x0.shape[1],
+        L=known.get("L"),
+        mu=known.get("mu"),
+        lam=None if lam is None or batch.drawn else 1 - (1 - lam) / batch.period,
+        memory=min(memory_of(batch.algorithm), len(path.value)),  # later rounds repeat the same state
+        value_error=unsure["f_error"] if theorem.lhs.measure != "consensus" else 0.0,
+        minimizer_error=unsure["x_error"],
+        weights=_weights(theorem, known),
+        blocks=blocks,
+    )
+
+
+def _weights(theorem: Theorem, known: dict[str, Any]) -> dict[str, Any]:
+    """The weight of each block's squared gradient in the measure."""
+    if theorem.lhs.measure == "two_block_weighted":
+        return {f"_{b}": known[f"eta_{b}"] * known[f"K_{b}"] / 4 for b in "uv"}
+    if theorem.lhs.measure in TWO_BLOCK_BODIES:
+        return {f"_{b}": 1 / known[f"L_{b}"] for b in "uv"}
+    return {}
 
 
 def _two(theorem: Theorem, body: Array, head: Array, known: dict[str, Array]) -> Array:
@@ -133,6 +175,9 @@ def _two(theorem: Theorem, body: Array, head: Array, known: dict[str, Array]) ->
 
 
 def floor(theorem: Theorem, batch: Batch, data: Array, known: dict[str, Array]) -> Array:
+    """Below this, (P,), a measure counts as zero; what noise adds never does."""
+    share = known["B"] ** 2 if theorem.lhs.measure.startswith("grad") else data.max(0)
+    return np.where(batch.sigma.any(-1), 0.0, FLOOR * share)
     """Below this, (P,), a measure counts as zero; what noise adds never does.
 
     Numbers of size s stand still, as their steps are rounded away, once eta K ||g|| < 4e-16 s or so.
@@ -142,17 +187,10 @@ def floor(theorem: Theorem, batch: Batch, data: Array, known: dict[str, Array]) 
     return np.maximum(least, rounding(theorem, batch, known)) if batch.two else least
 
 
-def rounding(theorem: Theorem, batch: Batch, known: dict[str, Array]) -> Array:
-    """The two-block measure of a state that stands still only because its steps are rounded away, at most."""
-    moved = 4e-15 * np.abs(batch.x0).max(1).sum(-1)
-    body, head = ((moved / (known[f"eta_{b}"] * known[f"K_{b}"])) ** 2 for b in "uv")
-    return _two(theorem, body, head, known)
-
-
 def compared(theorem: Theorem, batch: Batch, path: Path, horizons: Array) -> Scores:
     """Left-hand sides at horizons (H,) over the bound there: the worst of each candidate."""
     known, valid = glossary(theorem, batch, path)
-    data = left_side(theorem, path, known)
+    data = left_side(theorem, batch, path, known)
     still, until = path.still, np.inf
     if theorem.lhs.measure in GRADIENT_MEASURES:  # which stays where gradients are constant
         glides = np.where((still == 0) & (data[-1] == data[-2]), path.glides, 0.0)
@@ -211,7 +249,7 @@ def judged(theorem: Theorem, left: Array, grid: dict[str, Array], valid: Array, 
     terms = np.stack([np.broadcast_to(np.asarray(term, dtype=float), left.shape) for term in told])
     bound = terms.sum(0)
     with np.errstate(all="ignore"):
-        ratio = np.where(valid & (bound > 0), left / bound, np.nan)
+        ratio = np.where(valid & (bound > LEAST), left / bound, np.nan)
         ruled = np.where(terms >= bound / 2, ratio, np.nan)
         others = np.stack([np.delete(terms, k, 0).sum(0) for k in range(len(terms))])
         without = np.where(np.isfinite(ratio) & (others > 0), left / others, np.nan)
@@ -302,12 +340,10 @@ def at_horizon(theorem: Theorem, batch: Batch, values: dict[str, Any], T: int) -
     """
     path = followed(theorem, batch, T)
     numbers = {name: np.asarray(v, dtype=float) for name, v in values.items()}
-    numbers |= batch.clients.unsure(batch.x0[..., 0])
-    data = left_side(theorem, path, numbers)[:, 0]
-    least = float(rounding(theorem, batch, numbers)[0]) if batch.two else -1.0
+    data = left_side(theorem, batch, path, numbers)[:, 0]
     still = int(path.still[0])
     data = data if still else np.append(data, 0.0)
-    return ratio_at(theorem, data, values, T, least, still or 1) | {"still": still > 0}, still
+    return ratio_at(theorem, data, values, T, -1.0, still or 1) | {"still": still > 0}, still
 
 
 __all__ = [
@@ -320,7 +356,7 @@ __all__ = [
     "better",
     "followed",
     "glossary",
-    "less_rounding",
     "ratio_at",
     "score",
+    "sizes_of",
 ]
