@@ -140,7 +140,9 @@ def bound_error(
             total = total + np.fmax(moved(name, error.raised(value)), moved(name, error.lowered(value)))
         elif not quantity.whole:  # the smaller one, since a pole may be near
             off = unit * (np.maximum(value, values.get("L", 0.0)) if name == "mu" else value)
-            total = total + np.fmin(moved(name, value + off), moved(name, value - off))
+            down = np.where(value > off, value - off, value)
+            down = down if quantity.open_low else np.maximum(down, quantity.low)
+            total = total + np.fmin(moved(name, value + off), moved(name, down))
     return np.where(np.isfinite(bound), total, 0.0)
 
 
