@@ -123,7 +123,7 @@ def test_falsify_refutes_no_identity_in_30_seconds(name):
     if name.startswith("disagreement"):
         theorem = replace(theorem, parts={"all": (s.lam * s.eta * s.B / (1 - s.lam)) ** 2})
         theorem = replace(theorem, scope=replace(theorem.scope, bounded_gradients=True))
-    assert not dfl.falsify(theorem, budget=30, seed=0).violated
+    assert not dfl.falsify(theorem, seconds=30, seed=0).violated
 
 
 def frozen(T):
