@@ -176,15 +176,8 @@ def _two(theorem: Theorem, body: Array, head: Array, known: dict[str, Array]) ->
 
 def floor(theorem: Theorem, batch: Batch, data: Array, known: dict[str, Array]) -> Array:
     """Below this, (P,), a measure counts as zero; what noise adds never does."""
-    share = known["B"] ** 2 if theorem.lhs.measure.startswith("grad") else data.max(0)
-    return np.where(batch.sigma.any(-1), 0.0, FLOOR * share)
-    """Below this, (P,), a measure counts as zero; what noise adds never does.
-
-    Numbers of size s stand still, as their steps are rounded away, once eta K ||g|| < 4e-16 s or so.
-    """
     share = known["B"] ** 2 if theorem.lhs.measure in GRADIENT_MEASURES else data.max(0)
-    least = np.where(batch.sigma.any(-1), 0.0, FLOOR * share)
-    return np.maximum(least, rounding(theorem, batch, known)) if batch.two else least
+    return np.where(batch.sigma.any(-1), 0.0, FLOOR * share)
 
 
 def compared(theorem: Theorem, batch: Batch, path: Path, horizons: Array) -> Scores:
