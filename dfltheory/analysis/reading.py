@@ -470,11 +470,17 @@ class Reading:
 
     def lowered(self, values: Any) -> Any:
         """Values of the measure at the lower end of their rounding error."""
-        return self.rounding.lowered(values)
+        return self._of_aggregate.lowered(values)
 
     def raised(self, values: Any) -> Any:
         """The same at the upper end."""
-        return self.rounding.raised(values)
+        return self._of_aggregate.raised(values)
+
+    @property
+    def _of_aggregate(self) -> RoundingError:
+        """That of the aggregate: a sum over n rounds has n times the error of one of them."""
+        error, n = self.rounding, self.rounds.size if self.theorem.lhs.aggregate == "sum" else 1
+        return RoundingError(error.root * math.sqrt(n), error.shift * n, error.relative)
 
     @cached_property
     def rounding(self) -> RoundingError:
