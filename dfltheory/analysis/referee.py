@@ -190,7 +190,8 @@ def _along(
     batch, T = core.Batch.of(instance), instance.rounds
     values = known(instance.run(rounds=min(T + 2, 50), progress=False), theorem, batch, T)
     path = score.followed(theorem, batch, T)
-    data = score.left_side(theorem, batch, path, score.glossary(theorem, batch, path)[0])
+    numbers = {name: np.asarray(value, dtype=float) for name, value in values.items()}
+    data = score.left_side(theorem, batch, path, numbers)
     horizons = np.unique(np.round(np.geomspace(2, max(T, 3), 60)))
     measured = [float(score.at_T(theorem, data, int(h), path.still)[0]) for h in horizons]
     lines = {"measured": np.array(measured)}
