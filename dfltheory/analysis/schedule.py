@@ -11,11 +11,13 @@ DFedSAM(eta=0.0141, K=5, rho=0.0316, Q=1)
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import MISSING, fields
 from typing import Any, Literal
 
 import numpy as np
+import sympy as sp
 
 from dfltheory import algorithms, bounds, graphs
 from dfltheory.bounds.clauses import ROUNDING
@@ -26,6 +28,9 @@ from dfltheory.errors import ConditionError, InputError, UnknownNameError
 from dfltheory.tasks.task import Task
 
 Step = Literal["schedule", "largest"]
+
+NETWORK_NAMES = frozenset({"lam", "lam_min", "delta", "C", "q", "window"})
+"""Glossary names of the constants that a network fixes."""
 
 TWO_BLOCKS = "coupled"
 """The task by name whose models have a shared and a personal part, with every constant known."""
@@ -62,7 +67,8 @@ def scheduled_algorithm(
     Parameters
     ----------
     theorem, variant : a Theorem, or a key (without ``variant`` the first one that has a schedule)
-    topology : anything ``train`` takes; needed by ``step="largest"`` where a condition names the network
+    topology : anything ``train`` takes; needed where the schedule names a constant of the network, as lam, and
+        by ``step="largest"`` where a condition does
     step : ``"schedule"``: the corollary's; ``"largest"``: the schedule's step sizes, all by one factor, at
         the edge of what the theorem's conditions admit
     algorithm : a special case in place of the theorem's own, as ``"dfedavg"``
@@ -72,7 +78,8 @@ def scheduled_algorithm(
     Raises
     ------
     InputError, UnknownNameError
-        A letter that nobody knows; a constant or a hyperparameter that is missing.
+        An unknown hyperparameter; a constant or a hyperparameter that is missing; a value that contradicts
+        the horizon, the number of clients, or a constant of the network.
     ConditionError
         ``step="largest"`` and no step size is admissible.
     """
@@ -87,7 +94,7 @@ def scheduled_algorithm(
         if name not in own | set(bounds.GLOSSARY):
             raise UnknownNameError(f"letter of {kind.__name__} or constant", name, own | set(bounds.GLOSSARY))
     known = task.constants.known() | {"rho0": 1.0, "Q": 1, "m": task.m, "T": rounds, **letters}
-    values = step_sizes(thm, task, rounds, {"rho0": 1.0, "Q": 1, **letters})
+    values = step_sizes(thm, task, rounds, {"rho0": 1.0, "Q": 1, **letters}, topology)
     if step == "largest":
         values |= largest_steps(thm, values, known, topology)
     elif step != "schedule":
@@ -105,11 +112,48 @@ def scheduling(theorems: Sequence[Theorem]) -> Theorem:
     return next((t for t in theorems if t.schedule), theorems[0])
 
 
-def step_sizes(theorem: Theorem, task: Task, rounds: int, known: Mapping[str, Any]) -> dict[str, float]:
-    """The schedule at a task's constants, T = ``rounds`` and what else is ``known``, by glossary name."""
+def step_sizes(
+    theorem: Theorem, task: Task, rounds: int, known: Mapping[str, Any], topology: Any = None
+) -> dict[str, float]:
+    """Return the scheduled hyperparameters of a theorem at one task, horizon and network, by glossary name.
+
+    Parameters
+    ----------
+    known : values that complete the task's constants, such as rho0, K, or an L that the task does not know
+    topology : anything ``train`` takes; needed where the schedule contains a constant of the network
+
+    Raises
+    ------
+    InputError
+        The schedule needs a value that is missing; a value in ``known`` contradicts the horizon, the number
+        of clients, or a constant of the network.
+    """
     refuse_one_block(theorem, task)
-    given = task.constants.known() | {"m": task.m, "T": rounds} | dict(known)
+    fixed = {"m": task.m, "T": rounds}
+    needed = {s.name for rule in theorem.schedule.values() for s in sp.sympify(rule).free_symbols}
+    if topology is not None and needed & NETWORK_NAMES:
+        fixed = {**fixed, **network_values(theorem, topology, needed)}
+    refuse_contradictions(known, fixed, topology)
+    given = {**task.constants.known(), **fixed, **known}
     return theorem.step_sizes(**{n: v for n, v in given.items() if isinstance(v, (int, float))})
+
+
+def refuse_contradictions(given: Mapping[str, Any], fixed: Mapping[str, Any], topology: Any = None) -> None:
+    """Raise InputError where a given value differs from the value that the run itself has.
+
+    An estimated constant of a random network may be replaced by the value that the caller knows.
+    """
+    shared = sorted(n for n in given if n in fixed and isinstance(given[n], (int, float)))
+    estimated: set[str] = set()
+    if topology is not None and set(shared) & NETWORK_NAMES:
+        constants = graphs.network_constants(topology)
+        estimated = {n for n in shared if constants.standing_of(n) == "estimate"}
+    for name in shared:
+        if name in estimated or math.isclose(given[name], fixed[name], rel_tol=1e-6, abs_tol=1e-12):
+            continue
+        raise InputError(
+            f"{name} = {given[name]:g} contradicts the run, which has {name} = {fixed[name]:g}: leave {name} out"
+        )
 
 
 def refuse_one_block(theorem: Theorem, task: Task) -> None:
@@ -125,9 +169,10 @@ def refuse_one_block(theorem: Theorem, task: Task) -> None:
         )
 
 
-def network_values(thm: Theorem, topology: Any) -> dict[str, float]:
-    """The network's constants by glossary name, those of push-sum too where the theorem asks for them."""
-    asked = bool({"delta", "C", "q"} & set(thm.needs))
+def network_values(thm: Theorem, topology: Any, needed: Collection[str] = ()) -> dict[str, float]:
+    """The network's constants by glossary name, those of push-sum too where the theorem, or ``needed``, asks
+    for them."""
+    asked = bool({"delta", "C", "q"} & {*thm.needs, *needed})
     return graphs.network_constants(topology, push_sum=True if asked else None).known()
 
 
@@ -136,7 +181,9 @@ def largest_steps(
 ) -> dict[str, float]:
     """The schedule's step sizes times the largest factor at which every condition holds, in any units."""
     if topology is not None:
-        known = {**network_values(thm, topology), **known}
+        fixed = network_values(thm, topology)
+        refuse_contradictions(known, fixed, topology)
+        known = {**fixed, **known}
     steps = {n: v for n, v in schedule.items() if n in step_names()}
     steps = steps or {n: 1.0 for n in step_names() if n in thm.needs}
     asked = {s.name for c in thm.conditions for s in thm.expand(c.slack).free_symbols}

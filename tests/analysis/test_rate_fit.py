@@ -27,6 +27,7 @@ from dfltheory.analysis.rate_fit import (
 from dfltheory.analysis.rate_fit.fit import horizon_of_speed_up
 from dfltheory.analysis.rate_fit.setting import measure, together
 from dfltheory.analysis.schedule import scheduled_algorithm
+from dfltheory.bounds.symbols import GLOSSARY
 from dfltheory.errors import InputError, UnknownNameError
 from validation.crossings import sam_trap
 
@@ -246,6 +247,78 @@ def test_exact_expectations_show_the_exponents_that_the_registry_predicts(
     wrong = rate_fit(KEY, setting, parameter, values, variant="corrected", predicted=float(exponent) + better)
     assert wrong.standing == "refuted"
     assert wrong.prediction is None
+
+
+def with_network_schedule():
+    """A user's theorem whose step size contains lam: eta = (1 - lam^2)/(8 L sqrt(T))."""
+    lam, L, T, m, sigma_l, f0_gap, eta = (
+        GLOSSARY[name].symbol for name in ("lam", "L", "T", "m", "sigma_l", "f0_gap", "eta")
+    )
+    return replace(
+        dfl.bounds.get(KEY, "corrected"),
+        key="mine.network_schedule",
+        parts={"optimization": 2 * f0_gap / (eta * T), "noise": 2 * L * eta * sigma_l**2 / m},
+        schedule={"eta": (1 - lam**2) / (8 * L * sp.sqrt(T)), "rho": sp.Integer(0)},
+        conditions=(),
+        definitions=(),
+        of=None,
+    )
+
+
+def test_rate_fit_takes_the_network_constant_of_the_schedule_from_the_varied_gap():
+    theorem, setting = with_network_schedule(), Setting(T=10**9, sigma_l=1.0, m=4)
+    gaps = [0.1, 0.05, 0.025, 0.0125]
+    found = rate_fit(theorem, setting, "gap", gaps)
+    assert found.predicted == 1
+    assert found.standing == "consistent"
+    assert found.exponent.estimate == pytest.approx(1, abs=0.05)
+    etas = [setting.with_value("gap", gap).measure(theorem).values["eta"] for gap in gaps]
+    expected = [(1 - (1 - gap) ** 2) / (8 * np.sqrt(1e9)) for gap in gaps]
+    assert etas == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize("name", ["f0_gap", "sigma_g", "sigma_l"])
+def test_rate_fit_takes_every_constant_of_the_schedule_from_the_setting(name):
+    symbol = GLOSSARY[name].symbol
+    theorem = with_network_schedule()
+    theorem = replace(theorem, schedule={"eta": symbol / 8, "rho": sp.Integer(0)})
+    for value in (0.25, 0.5):
+        setting = Setting(T=20, sigma_l=0.5, sigma_g=0.5, f0_gap=0.5, m=4).with_value(name, value)
+        assert setting.measure(theorem).values["eta"] == pytest.approx(value / 8)
+
+
+@pytest.mark.parametrize("letters", [{"lam": 0.5}, {"T": 5}, {"sigma_l": 2.0}, {"L": 3.0}])
+def test_settings_reject_values_that_contradict_their_own(letters):
+    with pytest.raises(InputError, match=next(iter(letters))):
+        Setting(T=10, gap=0.25, sigma_l=1.0, letters=letters)
+
+
+def test_scheduled_algorithm_takes_lam_from_the_network_and_rejects_another_one():
+    theorem, setting = with_network_schedule(), Setting(T=100, gap=0.25, m=4)
+    made = scheduled_algorithm(theorem, setting.task, 100, setting.network, K=1, L=1.0)
+    assert made.eta == pytest.approx((1 - 0.75**2) / 80)
+    same = scheduled_algorithm(theorem, setting.task, 100, setting.network, K=1, L=1.0, lam=0.75)
+    assert same.eta == pytest.approx(made.eta)
+    for wrong in ({"lam": 0.5}, {"T": 5}, {"m": 7}):
+        with pytest.raises(InputError, match=next(iter(wrong))):
+            scheduled_algorithm(theorem, setting.task, 100, setting.network, K=1, L=1.0, **wrong)
+    with pytest.raises(InputError, match="lam"):
+        scheduled_algorithm(theorem, setting.task, 100, K=1, L=1.0)
+
+
+def test_rate_fit_rejects_runs_that_do_not_follow_the_schedule():
+    theorem, setting = with_network_schedule(), Setting(T=100, sigma_l=1.0, m=4)
+
+    def run(gap, constant_step):
+        point = setting.with_value("gap", gap)
+        scale = 0.1 if constant_step else 3 * (1 - (1 - gap) ** 2)
+        algorithm = dfl.algorithms.DFedSAM(eta=scale / 80, K=1, rho=0.0)
+        return exact_history(algorithm, point.task, point.network, 100, point.start)
+
+    gaps = [0.4, 0.2, 0.1]
+    with pytest.raises(InputError, match="eta"):
+        rate_fit(theorem, lambda gap: run(gap, True), "gap", gaps)
+    assert rate_fit(theorem, lambda gap: run(gap, False), "gap", gaps).standing != "refuted"
 
 
 def test_the_start_falls_as_the_optimization_term_and_never_refutes_it_on_the_way():

@@ -137,7 +137,8 @@ class Experiment:
             known = {n: getattr(made.algorithm, n) for n in options_of("algorithm", given["name"])}
             known = {n: v for n, v in known.items() if n not in stand_in} | self["theorem"]["constants"]
             try:
-                steps = step_sizes(scheduling(self.theorems), made.task, made.rounds, known)
+                rule = scheduling(self.theorems)
+                steps = step_sizes(rule, made.task, made.rounds, known, made.network)
             except InputError as error:
                 raise InputError(f"{error} under [theorem.constants]") from error
             letters = letters_of(type(made.algorithm), steps)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
@@ -147,7 +148,9 @@ def rate_fit(
         points = [measure(make(value), thm) for value in values]
     found = None
     if predicted is None and thm.schedule:
-        found = predict(thm, name, [p.values for p in points], negligible)
+        refuse_other_schedules(thm, name, points)
+        unknown = dict.fromkeys(GLOSSARY, math.nan)
+        found = predict(thm, name, [{**unknown, **p.values} for p in points], negligible)
         predicted, logs = float(found.exponent), float(found.logs) if logs is None else logs
     y, bound = [p.estimate for p in points], []
     for p in points:
@@ -156,6 +159,30 @@ def rate_fit(
         bound.append(float(thm.evaluate(where="ignore", **here)) if sure else np.nan)
     known: dict[str, Any] = {"predicted": predicted, "prediction": found, "deviations": together(points)}
     return fit_points(name, values, y, bound, confidence, logs=logs or 0.0, **known)
+
+
+def refuse_other_schedules(theorem: Theorem, parameter: str, points: Sequence[Measured]) -> None:
+    """Raise InputError where the measured runs do not follow the theorem's schedule.
+
+    A constant factor is allowed, since it changes no exponent. A schedule that needs a value that the runs
+    do not know is an error too; a rho0 that they do not know is the factor of rho.
+    """
+    factors: dict[str, list[float]] = {}
+    for point in points:
+        known = {n: v for n, v in point.values.items() if np.isfinite(v)}
+        for name, scheduled in theorem.step_sizes(**{"rho0": 1.0, **known}).items():
+            used = known.get(name, scheduled)
+            factor = used / scheduled if scheduled else float(used == scheduled)
+            factors.setdefault(name, []).append(factor)
+    if parameter == "rho" and any("rho0" not in p.values for p in points):
+        factors.pop("rho", None)  # rho0 is what the caller varies
+    for name, seen in factors.items():
+        if max(seen) > min(seen) * (1 + 1e-6):
+            raise InputError(
+                f"{name} of the runs is not the schedule of {theorem} times one factor: the factors run from "
+                f"{min(seen):.6g} to {max(seen):.6g}. The rate holds under the schedule: follow it, or give "
+                "predicted=..."
+            )
 
 
 def fit_points(

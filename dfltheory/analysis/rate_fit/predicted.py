@@ -71,7 +71,8 @@ def predict(
 
     Parameters
     ----------
-    points : values by glossary name, one mapping for each point; what has no value there counts as 1
+    points : values by glossary name, one mapping for each point. A name that is left out counts as 1 (0.5
+        where 1 is the end of its range). nan or inf means unknown: its monomials are never negligible
     negligible : terms below this share of the sum at every point make no promise; for ``T`` all do that are
         not zero, since its limit is infinity whatever the points
 
@@ -81,10 +82,11 @@ def predict(
     """
     parameter = parameter_named(parameter)
     rows = rate_of(theorem)
-    sizes = np.array([[size(theorem, row, values) for row in rows] for values in points])
+    unsure = np.array([any(unknown(theorem, row, values) for values in points) for row in rows])
+    sizes = np.array([[_size_or_zero(theorem, row, values) for row in rows] for values in points])
     total = sizes.sum(axis=1, keepdims=True)
     share = np.divide(sizes, total, out=np.zeros_like(sizes), where=total > 0).max(axis=0)
-    matters = share > (_ROUNDING if parameter == "T" else negligible)
+    matters = unsure | (share > (_ROUNDING if parameter == "T" else negligible))
     kept = [row for row, yes in zip(rows, matters) if yes]
     if not kept:
         raise InputError(f"the rate of {theorem} is zero at these constants: nothing is predicted")
@@ -114,7 +116,8 @@ def _logarithms(
     if parameter == "gap" or not any(symbol in log.free_symbols for log in bound.atoms(sp.log)):
         return Fraction(0)
     near, far = 10**3, 10**6  # digits of p
-    known = {s.name: values.get(s.name, 1.0) for s in bound.free_symbols}
+    given = {s.name: values.get(s.name, 1.0) for s in bound.free_symbols}
+    known = {name: value if math.isfinite(value) else 1.0 for name, value in given.items()}
     rise = _rise(bound, {symbol.name}, (f"1e{near}", f"1e{far}"), known)
     power = (rise - float(exponent) * math.log(10) * (far - near)) / math.log(far / near)
     found = Fraction(round(2 * power), 2)
@@ -205,13 +208,23 @@ def order(theorem: Theorem, row: Monomial, parameter: str) -> Order:
     return exact
 
 
+def unknown(theorem: Theorem, row: Monomial, values: Mapping[str, float]) -> list[str]:
+    """Return the quantities of a monomial whose values are nan or infinite."""
+    return [name for name in _compiled(theorem, row)[2] if not np.isfinite(values.get(name, 1.0))]
+
+
 def size(theorem: Theorem, row: Monomial, values: Mapping[str, float]) -> float:
-    """The value of a monomial, unknown quantities counted as 1."""
+    """Return the value of a monomial; names that are left out of ``values``, or not finite there, count as 1
+    (0.5 where 1 is the end of their range)."""
     _, function, names = _compiled(theorem, row)
-    given = (values.get(name, 1.0 if GLOSSARY[name].high != 1 else 0.5) for name in names)
+    given = (values.get(name, 0.5 if GLOSSARY[name].high == 1 else 1.0) for name in names)
     with np.errstate(all="ignore"):
         value = abs(float(function(*(np.float64(v if np.isfinite(v) else 1.0) for v in given))))
     return np.inf if np.isnan(value) else value  # something over zero
+
+
+def _size_or_zero(theorem: Theorem, row: Monomial, values: Mapping[str, float]) -> float:
+    return 0.0 if unknown(theorem, row, values) else size(theorem, row, values)
 
 
 @lru_cache(maxsize=256)

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from dfltheory.analysis.exact import average_over
 from dfltheory.analysis.experiment import exactly
 from dfltheory.analysis.reading import Reading, without_chance
-from dfltheory.analysis.schedule import scheduled_algorithm
+from dfltheory.analysis.schedule import refuse_contradictions, scheduled_algorithm
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.errors import InputError, UnknownNameError
 from dfltheory.instances.instance import Instance
@@ -121,6 +121,7 @@ class Setting:
             raise InputError(f"gap = {self.gap} must lie in (0, 1]: it is 1 - lam")
         if not 0 < self.L < np.inf:
             raise InputError(f"L = {self.L} must be a number > 0")
+        refuse_contradictions(self.letters, self.values)
         if self.sigma_g and self.m < 2:
             raise InputError("one client alone has no heterogeneity: take m >= 2, or sigma_g = 0")
 
@@ -133,6 +134,13 @@ class Setting:
         if name in self.letters:
             return replace(self, letters={**self.letters, name: value})
         raise UnknownNameError("parameter of a setting", name, known | set(self.letters))
+
+    @property
+    def values(self) -> dict[str, float]:
+        """All values of this setting by glossary name: the step sizes and the prediction both use them."""
+        own: dict[str, float] = {n: getattr(self, n) for n in ("T", "K", "m", "Q")}
+        own |= {n: float(getattr(self, n)) for n in ("sigma_l", "sigma_g", "rho0", "f0_gap", "L")}
+        return {**self.letters, **own, "lam": 1 - self.gap}
 
     @property
     def network(self) -> NDArray[Any]:
@@ -159,8 +167,7 @@ class Setting:
 
     def instance(self, theorem: Theorem) -> Instance:
         """The theorem's algorithm at its schedule on these clients."""
-        given: dict[str, Any] = {"K": self.K, "Q": self.Q, "L": self.L, "rho0": self.rho0, **self.letters}
-        algorithm = scheduled_algorithm(theorem, self.task, self.T, self.network, **given)
+        algorithm = scheduled_algorithm(theorem, self.task, self.T, self.network, **self.values)
         return Instance(self.task, algorithm, self.network, self.T, self.seeds, self.start)
 
     def measure(self, theorem: Theorem) -> Measured:
@@ -183,7 +190,7 @@ class Setting:
 
     def _with_own_values(self, point: Measured) -> Measured:
         """The measured point with the values that this setting stands for."""
-        own = {n: float(getattr(self, n)) for n in ("T", "K", "m", "Q", "sigma_l", "rho0", "f0_gap", "L")}
-        # unbounded over all x where curvatures differ; what the rate speaks of is felt where the runs go
-        own |= {"sigma_g": self.sigma_g, "lam": 1 - self.gap, "rho": self.rho0 / np.sqrt(self.T)}
-        return replace(point, values={**point.values, **own})
+        # sigma_g is unbounded over all x where curvatures differ; here it is the heterogeneity at x*
+        own = {name: float(value) for name, value in self.values.items()}
+        rho = self.rho0 / np.sqrt(self.T)  # where the algorithm has no rho of its own
+        return replace(point, values={"rho": rho, **point.values, **own})
