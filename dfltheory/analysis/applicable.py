@@ -14,7 +14,7 @@ import numpy as np
 from sympy import sympify
 
 from dfltheory.bounds.scope import LAWS, Scope
-from dfltheory.bounds.symbols import NEUTRAL
+from dfltheory.bounds.symbols import GLOSSARY, NEUTRAL
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.constants import SEQUENCES
 from dfltheory.errors import InputError
@@ -27,8 +27,9 @@ ABSENT: ChainMap[str, Any] = ChainMap(
      "sparsity": 0.0, "prune": 0.0, "keep_momentum": False, "fresh": True, "offset": None},
     NEUTRAL,  # which grows with the glossary
 )  # fmt: skip
-"""The values of hyperparameters at which what they are for does not happen. One that is not here, as a step
-size, or the order of the update, has no such value, and a theorem has to speak of it."""
+"""Neutral values: a hyperparameter that a statement does not contain must have its value here. One without a
+neutral value, such as the order of the update, must occur in the statement or in its scope. Step sizes are an
+exception: see :func:`unrestricted_steps`."""
 
 
 def obstacle_of(run: History, thm: Theorem, values: dict[str, Any]) -> str | None:
@@ -85,6 +86,7 @@ def _letters_obstacle(algorithm: Any, thm: Theorem, scope: Scope) -> str | None:
         return f"its scope speaks of {unheard[0]}, which {scope.names[0]} does not have"
     spoken = spoken_of(thm) | ({"participation"} if scope.participation == "sampled" else set())
     spoken |= {name for whole in spoken & {*algorithm.summed_up} for name in algorithm.summed_up[whole][0]}
+    spoken |= unrestricted_steps(thm, type(algorithm))
     for name, value in own.items():
         has = (
             f"this run has {name} = {value:.6g}"
@@ -105,6 +107,23 @@ def spoken_of(thm: Theorem) -> set[str]:
     """The quantities that the bound, its conditions, or its schedule speak of."""
     inside = {s.name for rule in thm.schedule.values() for s in sympify(rule).free_symbols}
     return {*thm.needs, *thm.schedule, *inside, *(("rho",) if "rho0" in thm.needs else ())}
+
+
+def unrestricted_steps(thm: Theorem, kind: type[Any]) -> set[str]:
+    """Return the step sizes of an algorithm class that a statement covers at every value, by glossary name.
+
+    A statement with constants that contains no step size at all holds for all of them. One that contains
+    some of them leaves the others undefined; one in O(.), or with a schedule, is about step sizes that it
+    chooses itself.
+    """
+    own = {kind.glossary.get(f.name, f.name) for f in fields(kind)}
+    steps = {name for name in own if name in GLOSSARY and GLOSSARY[name].step}
+    named = spoken_of(thm) | set(thm.scope.letters)
+    if thm.order or thm.schedule or thm.kind == "lower bound":
+        return set()
+    if named & (steps | set(kind.summed_up)):
+        return set()
+    return steps
 
 
 def _hyperparameters(algorithm: Any) -> dict[str, Any]:

@@ -67,8 +67,8 @@ def scheduled_algorithm(
     Parameters
     ----------
     theorem, variant : a Theorem, or a key (without ``variant`` the first one that has a schedule)
-    topology : anything ``train`` takes; needed where the schedule names a constant of the network, as lam, and
-        by ``step="largest"`` where a condition does
+    topology : anything ``train`` takes; needed where the schedule contains a constant of the network, such as
+        lam, and by ``step="largest"`` where a condition does
     step : ``"schedule"``: the corollary's; ``"largest"``: the schedule's step sizes, all by one factor, at
         the edge of what the theorem's conditions admit
     algorithm : a special case in place of the theorem's own, as ``"dfedavg"``
@@ -152,7 +152,8 @@ def refuse_contradictions(given: Mapping[str, Any], fixed: Mapping[str, Any], to
         if name in estimated or math.isclose(given[name], fixed[name], rel_tol=1e-6, abs_tol=1e-12):
             continue
         raise InputError(
-            f"{name} = {given[name]:g} contradicts the run, which has {name} = {fixed[name]:g}: leave {name} out"
+            f"{name} = {given[name]:g} contradicts the run, which has {name} = {fixed[name]:g}: "
+            f"leave {name} out"
         )
 
 

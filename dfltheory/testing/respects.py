@@ -22,9 +22,9 @@ from hypothesis.errors import Flaky, Unsatisfiable
 
 from dfltheory import graphs
 from dfltheory.algorithms.base import Algorithm
-from dfltheory.analysis.applicable import law_obstacle
 from dfltheory.analysis.compare import Verdict, compare
 from dfltheory.analysis.experiment import exactly
+from dfltheory.analysis.applicable import law_obstacle, unrestricted_steps
 from dfltheory.analysis.schedule import algorithm_class, largest_steps, network_values
 from dfltheory.bounds.reference import load
 from dfltheory.bounds.regions import conditions_of, equalities, values_of
@@ -182,7 +182,8 @@ def _respects(subject: Any, theorem: Theorem, claim: Any) -> Callable[[Callable[
         raise InputError(f"{theorem} is about no network")
     letters_of_it = {*theorem.needs, *(["rho"] if "rho0" in theorem.needs else [])}
     bounded = theorem.scope.bounded_gradients or "S2" in theorem.needs
-    at_once = set(step_names()) & set(theorem.needs)  # else a schedule is put in, and T has to be large
+    # where a schedule is put in, T has to be large
+    at_once = set(step_names()) & set(theorem.needs) or not theorem.schedule
     rounds = st.integers(1, 24) if at_once else st.sampled_from([16, 64, 256])
     name = getattr(subject, "__name__", str(subject))
 
@@ -199,8 +200,11 @@ def _respects(subject: Any, theorem: Theorem, claim: Any) -> Callable[[Callable[
                 W = draw(_network(theorem.scope.network))
             here = _problem(draw, W, rounds, bounded, two_blocks=theorem.scope.two_blocks)
             letters = {"K": 1} | _letters(draw, letters_of_it)
-            letters |= _steps(theorem, here, letters, draw(st.sampled_from([1 - 1e-9, 0.5, 0.1])))
-            algorithm = _made(algorithm_class(theorem) if gives_network else subject, NEUTRAL | letters)
+            share = draw(st.sampled_from([1 - 1e-9, 0.5, 0.1]))
+            kind = algorithm_class(theorem)
+            free = dict.fromkeys(unrestricted_steps(theorem, kind), share / here.task.constants.known()["L"])
+            letters |= _steps(theorem, here, letters, share)
+            algorithm = _made(kind if gives_network else subject, NEUTRAL | free | letters)
             verdict = _verdict(theorem, algorithm, here, gives_network, claim.options["examples"])
         except DFLTheoryError as wrong:  # the subject's own refusal, or conditions that fail
             return str(wrong)

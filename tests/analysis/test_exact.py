@@ -209,3 +209,10 @@ def test_what_is_not_affine_or_not_known_is_refused_in_one_line(make, words):
     with pytest.raises(DFLTheoryError, match=words) as refused:
         make(tiny())
     assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize("radius", [1.0, 5.0, 100.0])
+def test_exact_history_rejects_clipped_gradients_at_any_radius(radius):
+    task = dfl.tasks.Clipped(np.zeros((1, 1)), h=1.0, r=radius)
+    with pytest.raises(DFLTheoryError, match="clipped"):
+        exact_history(dfl.algorithms.DPSGD(eta=0.5), task, np.ones((1, 1)), 1, np.array([2.0]))

@@ -259,7 +259,10 @@ def _decode(
     W, network, fits = net.draw(read, copies and not two)
     x0 = np.zeros((P, m, 1 + two))
     if special is None:
-        x0 = np.stack([_start(read, m, theorem.scope.common_start or not two) for _ in range(1 + two)], -1)
+        # of one block fixed points of the rounds are starts too; a consensus error starts with disagreement
+        disagreeing = two or theorem.lhs.measure == "consensus"
+        common = theorem.scope.common_start or not disagreeing
+        x0 = np.stack([_start(read, m, common) for _ in range(1 + two)], -1)
     led, noisy = None, special is not None and special.noisy
     sigma = np.stack([read.log_or_zero(1e-3, 10, 0.4) * noisy for _ in range(1 + two)], -1)
     rho = read.log(1e-3, 10)

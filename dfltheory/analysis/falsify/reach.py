@@ -13,7 +13,7 @@ from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 from dfltheory.algorithms.base import Algorithm
-from dfltheory.analysis.applicable import ABSENT, spoken_of
+from dfltheory.analysis.applicable import ABSENT, spoken_of, unrestricted_steps
 from dfltheory.bounds.symbols import BUILT_IN, GLOSSARY, LENGTH, STEP, Quantity
 from dfltheory.errors import InputError, UnknownNameError
 
@@ -96,7 +96,7 @@ def hyperparameters(theorem: Theorem) -> tuple[dict[str, Quantity], dict[str, An
         A field that neither the scope nor the bound speaks of, and that has no value at which it is absent.
     """
     cls, scope = algorithm_class(theorem), theorem.scope
-    spoken = spoken_of(theorem)
+    spoken = spoken_of(theorem) | unrestricted_steps(theorem, cls)
     summed = {name for whole in spoken & {*cls.summed_up} for name in cls.summed_up[whole][0]}
     free: dict[str, Quantity] = {}
     fixed: dict[str, Any] = {}
