@@ -1,15 +1,56 @@
-"""A user's own code by reference, MODULE:NAME or FILE.py:NAME: it is imported, and so it runs."""
+"""A user's own code by reference, MODULE:NAME or FILE.py:NAME: it is imported, and so it runs.
+
+:func:`own` is the only function that imports a reference, and :func:`require_trust` the only switch: code
+that a document names runs only if the user trusts the document, or typed the same reference.
+"""
 
 from __future__ import annotations
 
 import importlib
 import importlib.util
 import sys
+from collections.abc import Iterator, Set
+from contextlib import contextmanager
+from contextvars import ContextVar
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
 from dfltheory.errors import InputError
+
+Trust = bool | Set[str]
+"""What a document may import: everything (True), nothing (False), or the references that the user typed."""
+
+_trust: ContextVar[Trust] = ContextVar("trust", default=True)
+
+
+@contextmanager
+def trusting(trust: Trust) -> Iterator[None]:
+    """Limit what :func:`own` imports in this context: used while a document is read and built."""
+    token = _trust.set(trust)
+    try:
+        yield
+    finally:
+        _trust.reset(token)
+
+
+def require_trust(reference: Any, trust: Trust, field: str = "a document") -> None:
+    """Raise InputError if ``reference`` names code that may not be imported.
+
+    Parameters
+    ----------
+    reference : any value of a document; only text with a colon names code
+    field : where the document has it, for the message
+    """
+    if not isinstance(reference, str) or ":" not in reference:
+        return
+    if trust is True or (trust is not False and reference in trust):
+        return
+    module = reference.rpartition(":")[0]
+    raise InputError(
+        f"{field} = {reference!r} would run code of the module {module}: name one of dfltheory's, or allow "
+        "it (--trust on the command line, trust=True or own=True in Python) if you trust the document"
+    )
 
 
 def own(reference: str) -> Any:
@@ -21,8 +62,10 @@ def own(reference: str) -> Any:
     Raises
     ------
     InputError
-        There is no such file, module or name, or the import of it fails.
+        There is no such file, module or name, the import of it fails, or it is named by a document that may
+        not import it.
     """
+    require_trust(reference, _trust.get())
     place, _, name = reference.rpartition(":")
     if not (place and name):
         raise InputError(f"{reference} names nothing: give FILE.py:NAME, or MODULE:NAME")
@@ -76,4 +119,4 @@ def _from_file(path: Path) -> Any:
     return module
 
 
-__all__ = ["own"]
+__all__ = ["Trust", "own", "require_trust", "trusting"]

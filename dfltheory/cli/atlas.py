@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from dfltheory.cli.output import AsJson, Values, emit, values_of
+from dfltheory.cli.output import AsJson, Trust, Values, emit, values_of
 from dfltheory.errors import InputError
 
 
@@ -23,6 +23,7 @@ def atlas(
     instance: Annotated[
         Path | None, typer.Option(help="An experiment file: hold its run against every theorem.")
     ] = None,
+    trust: Trust = False,
     truth: Annotated[
         bool,
         typer.Option(
@@ -73,7 +74,7 @@ def atlas(
     if instance is not None:
         from dfltheory.analysis.config import load_experiment
 
-        run = load_experiment(instance).instance()
+        run = load_experiment(instance, trust=trust).instance()
     found = engine.atlas(run, measure=measure, theorems=key or None, topology=network, truth=truth, **values)
     return emit(found.to_dict(), str(found), as_json)
 

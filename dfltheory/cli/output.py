@@ -28,6 +28,13 @@ Change = Annotated[
         "--set", metavar="FIELD=VALUE", help="A field of the document, as run.rounds=10; repeatable."
     ),
 ]
+Trust = Annotated[
+    bool,
+    typer.Option(
+        "--trust",
+        help="Allow the file to name code by MODULE:NAME or FILE.py:NAME; it is imported, and so it runs.",
+    ),
+]
 Data = Annotated[
     Path | None,
     typer.Option(

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dfltheory.cli.guard import keeping
-from dfltheory.cli.output import AsJson, Change, assignments, console, emit, leave
+from dfltheory.cli.output import AsJson, Change, Trust, assignments, console, emit, leave
 from dfltheory.errors import InputError
 from dfltheory.files import check_writable
 
 if TYPE_CHECKING:
+    from dfltheory.analysis.config import Plan
     from dfltheory.analysis.sweep import Sweep
 
 
@@ -32,9 +33,10 @@ def sweep(
         ),
     ] = None,
     change: Change = None,
+    trust: Trust = False,
     retry_failed: Annotated[bool, typer.Option("--retry-failed", help="Run failed cells again.")] = False,
     list_cells: Annotated[
-        bool, typer.Option("--list", help="Check the file and list its cells; run nothing.")
+        bool, typer.Option("--list", help="Check the file and list its cells; run and import nothing.")
     ] = False,
     fields: Annotated[
         bool, typer.Option("--fields", help="Explain every field of experiment files.")
@@ -68,14 +70,9 @@ def sweep(
         raise InputError(f"--cluster {cluster}: write the scheduler's address as in tcp://10.0.0.1:8786")
     if file is None:
         raise InputError("give an experiment file, or --fields to see what one may hold")
-    plan = load_plan(file, changes=assignments(change))
+    plan = load_plan(file, changes=assignments(change), trust=trust, imports=not list_cells)
     if list_cells:
-        from dfltheory.analysis.config.plan import configuration_hash
-
-        known = [{"hash": configuration_hash(c.document()), "settings": dict(c.settings)} for c in plan.cells]
-        told = ("  ".join(f"{n}={v}" for n, v in cell["settings"].items()) for cell in known)
-        lines = [f"{cell['hash']}  {settings}" for cell, settings in zip(known, told, strict=True)]
-        emit({"title": plan.title, "cells": known}, "\n".join(lines), as_json)
+        _list(plan, as_json)
         return
     from dfltheory.analysis import sweep as sweeps
 
@@ -99,6 +96,20 @@ def sweep(
     if not as_json:
         print(f"report: {report}")
     leave(not done.count("failed") and "violated" not in kinds)
+
+
+def _list(plan: Plan, as_json: bool) -> None:
+    """The cells with their hashes; a cell that names code has none, since nothing is imported for a list."""
+    from dfltheory.analysis.config.plan import configuration_hash
+
+    cells, lines = [], []
+    for cell in plan.cells:
+        code = list(cell.references.values())
+        key = None if code else configuration_hash(cell.document())
+        cells.append({"hash": key, "settings": dict(cell.settings), "code": code})
+        settings = "  ".join(f"{name}={value}" for name, value in cell.settings.items())
+        lines.append(f"{key or 'names ' + ', '.join(code)}  {settings}")
+    emit({"title": plan.title, "cells": cells}, "\n".join(lines), as_json)
 
 
 def _print(done: Sweep) -> None:

@@ -13,6 +13,7 @@ from dfltheory.cli.output import (
     AsJson,
     Data,
     TaskOptions,
+    Trust,
     changes,
     console,
     emit,
@@ -36,6 +37,7 @@ FIELDS = {
     **{name: f"run.{name}" for name in ("rounds", "seeds", "seed", "evaluate_every")},
     **{name: f"task.{name}" for name in ("data", "m", "model", "partition", "batch", "data_root")},
     **{name: f"algorithm.{name}" for name in ("eta", "rho", "alpha", "lam")},
+    "dirichlet": "task.alpha",
     "k": "algorithm.K",
     "q": "algorithm.Q",
     "weights": "topology.weights",
@@ -98,6 +100,13 @@ def train(
     partition: Annotated[
         str | None, typer.Option(help="How images are divided: iid, dirichlet, shards.")
     ] = None,
+    dirichlet: Annotated[
+        float | None,
+        typer.Option(
+            help="Dirichlet concentration of the division; small is heterogeneous. Implies "
+            "--partition dirichlet."
+        ),
+    ] = None,
     batch: Annotated[int | None, typer.Option(help="Examples in a minibatch.")] = None,
     option: TaskOptions = None,
     data_root: Annotated[Path | None, typer.Option(help="Folder of the official image files.")] = None,
@@ -108,6 +117,7 @@ def train(
         Path | None,
         typer.Option(metavar="FILE", help="An experiment file (TOML, JSON); options change what it says."),
     ] = None,
+    trust: Trust = False,
     measure_on: Annotated[
         int, typer.Option(help="Images that loss and gradient are measured on; 0: all of them.")
     ] = 10000,
@@ -149,8 +159,15 @@ def train(
     kept = "nothing is kept; --checkpoint FILE keeps a run as it goes"
     if checkpoint is not None:
         kept = f"{checkpoint} keeps the run, as last saved: the same command goes on from there"
-    further = {n if "." in n else f"algorithm.{n}": v for n, v in values_of(context, set_).items()}
+    values = values_of(context, set_)
+    further = {n if "." in n else f"algorithm.{n}": v for n, v in values.items()}
     given = changes(context, FIELDS, option, further)
+    if on_the_line(context, "alpha") or "alpha" in values:
+        _reject_ambiguous_alpha(given, task, config)
+    if on_the_line(context, "dirichlet"):
+        given.setdefault("task.partition", _written_task(config).get("partition", "dirichlet"))
+        if not str(given["task.partition"]).startswith("dirichlet"):
+            raise InputError(f"--dirichlet: the partition is {given['task.partition']}, not dirichlet")
     if on_the_line(context, "topology") or (config is None and algorithms.spoken(algorithm)[2] is None):
         given |= dict([network_field(topology, Path() if config is None else config.parent)])
 
@@ -158,11 +175,11 @@ def train(
 
     with keeping(kept):
         if config is not None:
-            cell = load_experiment(config, given)
+            cell = load_experiment(config, given, trust=trust)
             instance = cell.instance()
         else:
             first = _first(algorithm, given.get("task.name", task))
-            cell = read_plan(first, "", Path(), given).cells[0]
+            cell = read_plan(first, "", Path(), given, trust=True).cells[0]
             instance = _on_images(cell.instance(), given)
         if on_the_line(context, "topology") and not instance.algorithm.needs_topology:
             name = type(instance.algorithm).__name__
@@ -173,6 +190,37 @@ def train(
         history = instance.run(checkpoint=saved, progress=False if as_json else None)
     network = cell["topology"].get("name") or cell["topology"].get("file")
     _tell(history, cell["task"]["name"], network, out, as_json)
+
+
+def _written_task(config: Path | None) -> dict[str, Any]:
+    """The [task] of an experiment file, unchecked; empty without a file."""
+    from dfltheory.analysis.config import load_document
+
+    written = {} if config is None else load_document(config).get("task")
+    return written if isinstance(written, dict) else {}
+
+
+def _reject_ambiguous_alpha(given: dict[str, Any], task: str, config: Path | None) -> None:
+    """Raise InputError for an --alpha that could be the momentum or the Dirichlet concentration."""
+    written = _written_task(config)
+    name = given.get("task.name", written.get("name", task))
+    kind = given.get("task.partition", written.get("partition")) or _default_partition(name)
+    if "task.alpha" not in given and str(kind).startswith("dirichlet"):
+        raise InputError(
+            "--alpha is ambiguous with a Dirichlet partition: give --dirichlet for the concentration, or "
+            "--set algorithm.alpha=... for the momentum"
+        )
+
+
+def _default_partition(task: Any) -> Any:
+    """The partition of a task of the package if none is given; None where it has none."""
+    from dfltheory import tasks
+    from dfltheory.instances.document import options_of
+
+    if task not in tasks.names():
+        return None
+    option = options_of("task", task).get("partition")
+    return None if option is None else option.default
 
 
 def _first(algorithm: str, task: str) -> dict[str, Any]:

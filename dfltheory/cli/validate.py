@@ -13,6 +13,7 @@ from dfltheory.cli.output import (
     Change,
     Data,
     TaskOptions,
+    Trust,
     assignments,
     changes,
     emit,
@@ -85,6 +86,7 @@ def validate(
         ),
     ] = None,
     change: Change = None,
+    trust: Trust = False,
     confidence: Annotated[float, typer.Option(help="Of the two-sided interval.")] = 0.95,
     method: Annotated[
         str, typer.Option(help="student, or bootstrap (8 seeds or more; where a few seeds rule the mean).")
@@ -132,7 +134,8 @@ def validate(
             document.setdefault("sweep", {})["topology"] = [{f.split(".")[1]: v} for f, v in axis]
         else:
             given |= dict(axis)
-    plan = read_plan(document, "" if config is None else str(config), folder, given)
+    source = "" if config is None else str(config)
+    plan = read_plan(document, source, folder, given, trust=trust or config is None)
     with keeping("nothing is written"):
         outcomes = perform_all(plan.cases(), progress=not as_json)
     study = Study(

@@ -32,6 +32,7 @@ from dfltheory.instances.document import (
     name_of,
     options_of,
 )
+from dfltheory.own import Trust, require_trust, trusting
 from dfltheory.runs.history import History
 from dfltheory.runs.setup import network_called, seed_indices
 from dfltheory.tasks.task import Task
@@ -90,7 +91,7 @@ class Instance:
         document: Mapping[str, Any],
         source: str = "the document",
         folder: Path | None = None,
-        own: bool = False,
+        own: Trust = False,
     ) -> Self:
         """Build what the sections [task], [topology], [algorithm] and [run] of a document say.
 
@@ -99,14 +100,14 @@ class Instance:
         source : what errors call the document
         folder : where its relative paths begin; None: the document may name no file
         own : may it name algorithms, tasks and a task's model by MODULE:NAME? Their modules are imported, so
-            that their code runs: never for a document from somebody else
+            that their code runs: never for a document from somebody else. A set of references allows these
 
         Raises
         ------
         InputError, UnknownNameError
             One clear line that names the source and the field.
         """
-        with located(source):
+        with located(source), trusting(own):
             for name in document:
                 one_of("section of one run", name, {"title", *SECTIONS})
             parts = checked(document, folder, own)
@@ -160,10 +161,25 @@ class Instance:
 # -- from sections to objects ----------------------------------------------------------------------------
 
 
+_CODE = (("task", "name"), ("task", "model"), ("algorithm", "name"), ("theorem", "key"))
+"""Where a document may name code, by section and field."""
+
+
+def references(document: Mapping[str, Any]) -> dict[str, str]:
+    """The MODULE:NAME and FILE.py:NAME references of a document, by dotted field; nothing is imported."""
+    found = {}
+    for section, key in _CODE:
+        table = document.get(section)
+        value = table.get(key) if isinstance(table, Mapping) else None
+        if isinstance(value, str) and ":" in value:
+            found[f"{section}.{key}"] = value
+    return found
+
+
 def checked(
     document: Mapping[str, Any],
     folder: Path | None = None,
-    own: bool = False,
+    own: Trust = False,
     filled: Callable[[str], set[str]] = lambda name: set(),
 ) -> dict[str, dict[str, Any]]:
     """The four sections with their defaults; names, options, types and ranges checked, nothing built.
@@ -172,14 +188,8 @@ def checked(
     loses [topology], so that such baselines can be swept beside the others.
     """
     given = {n: document.get(n) or {} for n in SECTIONS if n != "topology" or document.get(n) is not None}
-    for section, key in (("task", "name"), ("task", "model"), ("algorithm", "name")):
-        table = given[section]
-        named = table.get(key) if isinstance(table, Mapping) else None
-        if not own and isinstance(named, str) and ":" in named:
-            raise InputError(
-                f"{section}.{key} = {named!r} would run code of a module: name one of dfltheory's, or "
-                "allow it with own=True if you trust the document"
-            )
+    for place, reference in references(given).items():
+        require_trust(reference, own, place)
     algorithm = SECTIONS["algorithm"].read(given.pop("algorithm"), filled)
     known = options_of("algorithm", algorithm["name"])
     # ranges are the algorithm's own business; for what is given later a small number stands in
@@ -264,4 +274,4 @@ def make_algorithm(table: Mapping[str, Any]) -> Algorithm:
     return builder("algorithm", table["name"])(**letters)
 
 
-__all__ = ["Instance", "checked", "make_algorithm", "make_network", "make_task"]
+__all__ = ["Instance", "checked", "make_algorithm", "make_network", "make_task", "references"]

@@ -22,9 +22,9 @@ from hypothesis.errors import Flaky, Unsatisfiable
 
 from dfltheory import graphs
 from dfltheory.algorithms.base import Algorithm
+from dfltheory.analysis.applicable import law_obstacle, unrestricted_steps
 from dfltheory.analysis.compare import Verdict, compare
 from dfltheory.analysis.experiment import exactly
-from dfltheory.analysis.applicable import law_obstacle, unrestricted_steps
 from dfltheory.analysis.schedule import algorithm_class, largest_steps, network_values
 from dfltheory.bounds.reference import load
 from dfltheory.bounds.regions import conditions_of, equalities, values_of

@@ -144,9 +144,11 @@ def test_a_document_says_it_too_from_its_own_place_and_runs_no_code_unasked(plac
         '[task]\nname = "npz"\ndata = "good.npz"\nmodel = "own_models.py:Net"\n[topology]\nname = "ring"\n'
         '[algorithm]\nname = "dfedavg"\neta = 0.1\nK = 1\n[run]\nrounds = 1\n'
     )
-    assert cli.run(["train", "--config", "below/run.toml", "--json"]) == 0, capsys.readouterr().err
+    assert cli.run(["train", "--config", "below/run.toml", "--json"]) == 2
+    assert "own_models" in capsys.readouterr().err
+    assert cli.run(["train", "--config", "below/run.toml", "--trust", "--json"]) == 0, capsys.readouterr().err
     np.savez("here.npz", X=X, y=y, client=np.arange(60) % 3)
-    assert cli.run(["train", "--config", "below/run.toml", "--data", "here.npz", "--json"]) == 0
+    assert cli.run(["train", "--config", "below/run.toml", "--data", "here.npz", "--trust", "--json"]) == 0
     assert '"m": 3' in capsys.readouterr().out
     document = {
         "task": {"name": "npz", "data": "below/good.npz", "model": "own_models.py:Net"},

@@ -35,7 +35,8 @@ from dfltheory.instances.document import (
     short,
     standard_name,
 )
-from dfltheory.instances.instance import Instance, checked
+from dfltheory.instances.instance import Instance, checked, references
+from dfltheory.own import Trust, require_trust, trusting
 
 BYTES, LEVELS = 2**22, 24
 """An experiment file is no larger, and no deeper nested."""
@@ -95,10 +96,17 @@ class Experiment:
     folder: Path = Path()
     settings: Mapping[str, Any] = field(default_factory=dict)
     """What ``[sweep]`` set in this cell, by dotted field; empty where nothing was swept."""
+    trust: Trust = False
+    """Which code that the document names may be imported."""
 
     def __getitem__(self, section: str) -> dict[str, Any]:
         """A section with its defaults; an empty table where it is absent."""
         return self.sections.get(section, {})
+
+    @property
+    def references(self) -> dict[str, str]:
+        """The code that it names, MODULE:NAME or FILE.py:NAME, by dotted field."""
+        return references(self.sections)
 
     @property
     def label(self) -> str:
@@ -131,7 +139,7 @@ class Experiment:
         stand_in = {n: 1e-3 for n in sorted(self._filled) if n not in given}
         parts["algorithm"] = stand_in | given
         with located(self.where):
-            made = Instance.of(parts, self.where, self.folder, own=True)
+            made = Instance.of(parts, self.where, self.folder, own=self.trust)
             if not stand_in:
                 return made
             known = {n: getattr(made.algorithm, n) for n in options_of("algorithm", given["name"])}
@@ -234,17 +242,23 @@ class Plan:
         return made
 
 
-def load_experiment(path: str | Path, changes: Mapping[str, Any] | None = None) -> Experiment:
-    """The one experiment of a file without ``[sweep]``.
+def load_experiment(
+    path: str | Path, changes: Mapping[str, Any] | None = None, *, trust: bool = False
+) -> Experiment:
+    """Read the one experiment of a file without ``[sweep]``.
 
-    ``changes`` are values by dotted field that take the place of the file's: ``{"run.rounds": 10}``.
+    Parameters
+    ----------
+    changes : values by dotted field that replace the file's, such as ``{"run.rounds": 10}``; code that they
+        name is the caller's, and is imported
+    trust : may the file name code by MODULE:NAME or FILE.py:NAME? It is imported, and so it runs
 
     Raises
     ------
     InputError, UnknownNameError
-        One clear line that names file and field.
+        An error message that names file and field, or the module that may not be imported.
     """
-    plan = load_plan(path, changes)
+    plan = load_plan(path, changes, trust=trust)
     if plan.axes:
         raise InputError(
             f"{path} has a [sweep] of {len(plan.cells)} cells: run it with `dfltheory sweep`, or take it out"
@@ -252,12 +266,20 @@ def load_experiment(path: str | Path, changes: Mapping[str, Any] | None = None) 
     return plan.cells[0]
 
 
-def load_plan(path: str | Path, changes: Mapping[str, Any] | None = None) -> Plan:
+def load_plan(
+    path: str | Path,
+    changes: Mapping[str, Any] | None = None,
+    *,
+    trust: bool = False,
+    imports: bool = True,
+) -> Plan:
     """Read an experiment file and check every cell of it, before anything runs.
 
-    Raises as :func:`load_experiment`.
+    Parameters and errors are those of :func:`load_experiment`. With ``imports=False`` no code is imported:
+    cells that name some are listed, and not checked.
     """
-    return read_plan(load_document(path), str(path), Path(path).parent, changes)
+    document, folder = load_document(path), Path(path).parent
+    return read_plan(document, str(path), folder, changes, trust=trust, imports=imports)
 
 
 def load_document(path: str | Path) -> dict[str, Any]:
@@ -293,9 +315,14 @@ def read_plan(
     source: str = "the experiment",
     folder: Path = Path(),
     changes: Mapping[str, Any] | None = None,
+    *,
+    trust: bool = False,
+    imports: bool = True,
 ) -> Plan:
     """As :func:`load_plan`, from the parsed document."""
     base = copy.deepcopy(dict(document))
+    typed = frozenset(value for value in (changes or {}).values() if isinstance(value, str))
+    allowed: Trust = trust or typed
     with located(source):
         for name in base:
             if name not in {"title", "sweep", *ALL}:
@@ -310,7 +337,7 @@ def read_plan(
         for values in itertools.product(*(axis.values for axis in axes)):
             moved = zip(axes, values, strict=True)
             settings = {n: v for axis, row in moved for n, v in zip(axis.fields, row, strict=True)}
-            cells.append(_cell(base, Experiment(source, title, {}, folder, settings)))
+            cells.append(_cell(base, Experiment(source, title, {}, folder, settings, allowed), imports))
         return Plan(source, title, axes, tuple(cells))
 
 
@@ -368,12 +395,18 @@ def _set(document: dict[str, Any], name: str, value: Any) -> None:
     here[path[-1]] = copy.deepcopy(value)
 
 
-def _cell(base: Mapping[str, Any], cell: Experiment) -> Experiment:
-    """The cell with its sections read and checked."""
+def _cell(base: Mapping[str, Any], cell: Experiment, imports: bool) -> Experiment:
+    """The cell with its sections read and checked; as they are where they name code and nothing may be
+    imported."""
     document = copy.deepcopy(dict(base))
     for name, value in cell.settings.items():
         _set(document, name, value)
-    with located(cell.where):
+    with located(cell.where), trusting(cell.trust):
+        named = references(document)
+        for field_name, reference in named.items():
+            require_trust(reference, cell.trust, field_name)
+        if named and not imports:
+            return replace(cell, sections=document)
         asked = document.pop("theorem", None)
         if asked is not None:
             asked = _theorem(asked)
@@ -382,7 +415,7 @@ def _cell(base: Mapping[str, Any], cell: Experiment) -> Experiment:
             sections = {"theorem": asked or {}, "algorithm": {"name": name}}
             return Experiment(cell.source, cell.title, sections)._filled
 
-        parts = checked(document, cell.folder, own=True, filled=filled)
+        parts = checked(document, cell.folder, own=cell.trust, filled=filled)
         if asked is None:
             return replace(cell, sections=parts)
         with located("theorem.method, run.seeds"):

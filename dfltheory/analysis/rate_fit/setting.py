@@ -167,7 +167,8 @@ class Setting:
 
     def instance(self, theorem: Theorem) -> Instance:
         """The theorem's algorithm at its schedule on these clients."""
-        algorithm = scheduled_algorithm(theorem, self.task, self.T, self.network, **self.values)
+        given: dict[str, Any] = self.values
+        algorithm = scheduled_algorithm(theorem, self.task, self.T, self.network, **given)
         return Instance(self.task, algorithm, self.network, self.T, self.seeds, self.start)
 
     def measure(self, theorem: Theorem) -> Measured:
