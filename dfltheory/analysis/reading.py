@@ -500,8 +500,8 @@ class Reading:
         eta, decay = letters.get("eta"), float(getattr(run.algorithm, "decay", 1.0))
         fixed = facts is not None and facts.kind == "fixed"
         L, value_error = constants.get("L"), 0.0
-        if self.theorem.lhs.measure == "consensus" and run.consensus_error is not None:
-            value_error = _largest(run.consensus_error[:, self._inside])
+        if self.theorem.lhs.measure == "consensus" and run.consensus_rounding is not None:
+            value_error = _largest(run.consensus_rounding[:, self._inside])
         data = measured(run, self.theorem.lhs.measure)
         heterogeneity = constants.get("sigma_g", math.inf)
         return Sizes(

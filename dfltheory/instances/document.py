@@ -206,7 +206,7 @@ def converted(section: str, name: str, given: Mapping[str, Any]) -> dict[str, An
 
 
 def _dtype(what: str, text: str) -> Any:
-    found = getattr(torch, text, None)
+    found = getattr(torch, text.removeprefix("torch."), None)  # records have torch's own spelling
     if not isinstance(found, torch.dtype) or not found.is_floating_point:
         raise InputError(f"{what} = {text!r} is not a real torch dtype such as float32")
     return found
@@ -261,7 +261,8 @@ class Section:
                 one_of(f"option of the {self.title} {name}", option, known)
             missing = {n for n, f in known.items() if f.default is REQUIRED and n not in given}
         for option, value in given.items():
-            if not known[option].fits(value):
+            absent = value is None and known[option].default is None  # as records write it
+            if not absent and not known[option].fits(value):
                 raise InputError(f"{self.title}.{option} = {quoted(value)} must be {known[option].words}")
         lacking = [n for n in known if n in missing - filled(name)]
         if lacking:

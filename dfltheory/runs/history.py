@@ -49,7 +49,7 @@ class History:
         off; ``None`` where the task does not
     facts : how the run began and in what arithmetic; ``None``: nobody noted it
     chance : are these draws?  False: expectations, computed and not sampled
-    consensus_error : how far rounding of a covariance may put an expected ``consensus`` off, (S, R)
+    consensus_rounding : how far rounding of a covariance may put an expected ``consensus`` off, (S, R)
     model_sq, x0_gradient_sq : mean_i ||x_i^t||^2 (S, R), and mean_i ||grad f_i(xbar^0)||^2 (S,), to which
         rounding errors are proportional; ``None``: not recorded
     """
@@ -76,7 +76,7 @@ class History:
     facts: RunFacts | None = None
     sent_bits: np.ndarray | None = None
     chance: bool = True
-    consensus_error: np.ndarray | None = None
+    consensus_rounding: np.ndarray | None = None
     model_sq: np.ndarray | None = None
     x0_gradient_sq: np.ndarray | None = None
 
@@ -296,6 +296,8 @@ class History:
         tensors, document = storage.read(path, "dfltheory.History")
         with reading(path, "a history"):
             arrays = {name: tensor.numpy() for name, tensor in tensors.items()}
+            if "consensus_error" in arrays:  # its name in files of earlier releases
+                arrays.setdefault("consensus_rounding", arrays["consensus_error"])
             measures = {k.removeprefix("measure/"): v for k, v in arrays.items() if k.startswith("measure/")}
             told = {n: None if document[n] is None else kind(**document[n]) for n, kind in _RECORDS.items()}
             own: dict[str, Any] = {name: told.pop(name) for name in ("constants", "facts")}
@@ -316,7 +318,7 @@ _ARRAYS = (
     "rounds_measured",
     "excess",
     "sent_bits",
-    "consensus_error",
+    "consensus_rounding",
     "model_sq",
     "x0_gradient_sq",
 )

@@ -388,8 +388,9 @@ class Supervised(Task):
         if self.y.is_floating_point():
             raise InputError("class-balanced risk needs whole-number targets (classes)")
         own = zip(self.offsets.tolist(), self.sizes.tolist())
-        counts = [torch.bincount(self.y[a : a + n], minlength=self._classes) / n for a, n in own]
-        return torch.stack(counts).to(self.dtype).log().clamp_min(-1e4)
+        counts = [torch.bincount(self.y[a : a + n], minlength=self._classes) for a, n in own]
+        shares = torch.stack(counts).to(self.dtype) / self.sizes.to(self.y.device)[:, None].to(self.dtype)
+        return shares.log().clamp_min(-1e4)
 
     # -- what is measured -------------------------------------------------------------------------------
 

@@ -118,8 +118,8 @@ def test_what_rounds_an_expectation_is_kept_in_its_file(tmp_path):
     task = dfl.tasks.quadratic(m=3, d=2, mu=1.0, L=1.0, zeta=1.0, sigma=1.0, seed=0)
     exact = dfl.exact_history(dfl.algorithms.DPSGD(eta=0.1), task, np.full((3, 3), 1 / 3), rounds=2)
     again = History.load(exact.save(tmp_path / "exact.safetensors"))
-    assert 0 < exact.consensus_error[0, 1] < 1e-14
-    assert np.array_equal(again.consensus_error, exact.consensus_error)
+    assert 0 < exact.consensus_rounding[0, 1] < 1e-14
+    assert np.array_equal(again.consensus_rounding, exact.consensus_rounding)
 
 
 @pytest.mark.slow

@@ -182,3 +182,17 @@ def test_network_constants_of_periods(sequence):
 def test_network_constants_refuse_what_is_neither(W):
     with pytest.raises(GraphError):
         graphs.network_constants(W)
+
+
+@pytest.mark.parametrize("push_sum", [False, None, True])
+def test_network_constants_reject_matrix_that_satisfies_no_law(push_sum):
+    W = np.array([[0.5, 0.2], [0.2, 0.5]])  # neither rows nor columns sum to 1
+    with pytest.raises(GraphError):
+        graphs.network_constants(W, push_sum=push_sum)
+
+
+def test_network_constants_without_push_sum_reject_matrix_that_is_only_column_stochastic():
+    W = np.array([[0.5, 0.2], [0.5, 0.8]])
+    with pytest.raises(GraphError):
+        graphs.network_constants(W, push_sum=False)
+    assert graphs.network_constants(W).delta is not None

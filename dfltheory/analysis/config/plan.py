@@ -136,7 +136,9 @@ class Experiment:
         """Task, algorithm and network, built, with the step sizes of the schedule where one is asked for."""
         parts = {n: self.sections[n] for n in SECTIONS if n in self.sections}
         given = parts["algorithm"]
-        stand_in = {n: 1e-3 for n in sorted(self._filled) if n not in given}
+        known_options = options_of("algorithm", given["name"])
+        lacking = [name for name in sorted(self._filled) if name not in given]
+        stand_in = {name: 1e-3 if fits(1e-3, known_options[name].hint) else 1 for name in lacking}
         parts["algorithm"] = stand_in | given
         with located(self.where):
             made = Instance.of(parts, self.where, self.folder, own=self.trust)

@@ -74,7 +74,7 @@ def exact_history(
         rounds_measured=np.arange(rounds + 1),
         grad_norm_sq=rows.pop("grad_norm_sq"),
         consensus=rows.pop("consensus"),
-        consensus_error=rows.pop("consensus_error", None),
+        consensus_rounding=rows.pop("consensus_rounding", None),
         loss=rows.pop("loss"),
         accuracy=None,
         extra=rows,
@@ -101,7 +101,7 @@ def _measured(
         before, last = None, x0
         for state, readings, step in engine.states():
             measured = readings.expected(state)
-            measured["consensus_error"] = readings.squares["consensus"].rounding(state)
+            measured["consensus_rounding"] = readings.squares["consensus"].rounding(state)
             if before is not None and before[2] is not None and before[1].blocks is not None:
                 measured |= before[1].blocks.following(before[0], before[2], state)
             for name, value in measured.items():

@@ -1,0 +1,98 @@
+"""A finished cell of a sweep runs again from its own record, with the same name and the same numbers."""
+
+import json
+
+import numpy as np
+import pytest
+import torch
+
+import dfltheory as dfl
+from dfltheory.analysis.config import read_plan
+from dfltheory.analysis.config.plan import configuration_hash
+from dfltheory.analysis.sweep_workers import run_cell
+from dfltheory.errors import InputError
+
+RING = {"name": "ring"}
+DOCUMENTS = {
+    "default dtype": {
+        "task": {"name": "quadratic", "m": 3, "d": 2},
+        "algorithm": {"name": "dfedsam", "eta": 0.1, "K": 1},
+        "run": {"rounds": 3, "seeds": [1, 3]},
+    },
+    "named dtype": {
+        "task": {"name": "quadratic", "m": 3, "d": 2, "dtype": "float32"},
+        "algorithm": {"name": "dfedavg", "eta": 0.1, "K": 1},
+        "run": {"rounds": 3, "seeds": 2},
+    },
+    "images": {
+        "task": {"name": "digits", "m": 3, "examples": 60},
+        "algorithm": {"name": "dpsgd", "eta": 0.1},
+        "run": {"rounds": 1},
+    },
+    "schedule": {
+        "task": {"name": "quadratic", "m": 3, "d": 2},
+        "algorithm": {"name": "dfedsam", "K": 1},
+        "run": {"rounds": 3},
+        "theorem": {"key": "dfedsam.corollary_4_6", "schedule": True, "constants": {"rho0": 1.0}},
+    },
+}
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_sweep_cell_runs_again_from_its_own_record(name):
+    cell = read_plan({"topology": RING, **DOCUMENTS[name]}).cells[0]
+    key = configuration_hash(cell.document())
+    _, record, _ = run_cell(key, cell)
+    assert record["status"] == "done"
+    record = json.loads(json.dumps(record))
+    again = read_plan(record["configuration"]).cells[0]
+    assert configuration_hash(again.document()) == key
+    _, repeated, _ = run_cell(key, again)
+    assert repeated["status"] == "done"
+    assert json.loads(json.dumps(repeated["final"])) == record["final"]
+
+
+@pytest.mark.parametrize("dtype", ["torch.int64", "torch.nn", "torch.", "float63"])
+def test_documents_reject_what_is_no_real_dtype(dtype):
+    document = DOCUMENTS["default dtype"] | {"topology": RING}
+    document["task"] = {**document["task"], "dtype": dtype}
+    with pytest.raises(InputError, match=r"task\.dtype"):
+        read_plan(document).cells[0].instance()
+
+
+def test_documents_reject_null_where_the_default_is_a_value():
+    document = DOCUMENTS["default dtype"] | {"topology": RING}
+    document["task"] = {**document["task"], "L": None}
+    with pytest.raises(InputError, match=r"task\.L"):
+        read_plan(document)
+
+
+def test_class_shares_have_the_precision_of_the_task():
+    X, y = torch.zeros(14, 2, dtype=torch.float64), torch.tensor([0] * 1 + [1] * 2 + [0] * 4 + [1] * 7)
+    clients = [(X[:3], y[:3]), (X[3:], y[3:])]
+    task = dfl.tasks.supervised_from(clients, torch.nn.Linear(2, 2), dtype=torch.float64)
+    shares = np.exp(task.log_frequencies.numpy())
+    np.testing.assert_allclose(shares, [[1 / 3, 2 / 3], [4 / 11, 7 / 11]], rtol=1e-15)
+    single = dfl.tasks.supervised_from(clients, torch.nn.Linear(2, 2), dtype=torch.float32)
+    assert single.log_frequencies.dtype == torch.float32
+
+
+def test_consensus_has_one_name_and_its_rounding_error_another():
+    task = dfl.tasks.quadratic(m=3, d=2, sigma=0.1)
+    run = dfl.train(dfl.algorithms.DPSGD(eta=0.1), task, np.full((3, 3), 1 / 3), rounds=2, progress=False)
+    assert run.consensus.shape == (1, 3)
+    assert np.array_equal(run.measures()["consensus"], run.consensus)
+    assert not hasattr(run, "consensus_error")
+    assert run.consensus_rounding is None
+
+
+def test_histories_of_earlier_releases_keep_the_rounding_error_of_the_consensus(tmp_path):
+    from dfltheory.runs import storage
+    from dfltheory.runs.history import History
+
+    task = dfl.tasks.quadratic(m=3, d=2, sigma=1.0)
+    exact = dfl.exact_history(dfl.algorithms.DPSGD(eta=0.1), task, np.full((3, 3), 1 / 3), rounds=2)
+    arrays, document = exact._told()
+    arrays["consensus_error"] = arrays.pop("consensus_rounding")
+    again = History.load(storage.write(tmp_path / "old.safetensors", arrays, document))
+    assert np.array_equal(again.consensus_rounding, exact.consensus_rounding)
