@@ -25,7 +25,7 @@ from dfltheory.bounds.checks.vacuous import trivials
 from dfltheory.bounds.errata import refuted
 from dfltheory.bounds.reference import load
 from dfltheory.bounds.regions import conditions_of, equalities, values_of
-from dfltheory.bounds.symbols import GLOSSARY, NEUTRAL, step_names
+from dfltheory.bounds.symbols import BUILT_IN, GLOSSARY, NEUTRAL, step_names
 from dfltheory.errors import InputError, UnknownNameError
 
 if TYPE_CHECKING:
@@ -68,11 +68,17 @@ def check_constants(values: Mapping[str, Any]) -> None:
 def constants(theorem: Theorem, values: Mapping[str, Any]) -> dict[str, Any]:
     """What the theorem needs but step sizes: as given; else absent mechanisms, and everyday constants.
 
-    A fixed doubly stochastic network leaves push-sum's weights at 1: delta = C = 1 and q = lam there. What an
-    equality among the conditions fixes is left to it.
+    A user's own symbol has no usual value: InputError where it is missing. A fixed doubly stochastic
+    network leaves push-sum's weights at 1: delta = C = 1 and q = lam there. What an equality among the
+    conditions fixes is left to it.
     """
     check_constants(values)
     names = [n for n in theorem.needs if n not in step_names() and (n in values or n not in _ties(theorem))]
+    if not registry.known(theorem.key, theorem.variant):
+        usual = {*BUILT_IN, *NEUTRAL}
+        missing = [n for n in names if n not in values and n not in usual]
+        if missing:
+            raise InputError(f"{theorem} needs {', '.join(missing)}, which has no usual value: give it")
     lam = values.get("lam", everyday(["lam"])["lam"])
     known = everyday(names) | NEUTRAL | {"x0_spread": 0.0, "delta": 1.0, "C": 1.0, "q": lam} | dict(values)
     return {n: known[n] for n in names} | {n: values[n] for n in step_names() if n in values}
@@ -191,11 +197,14 @@ class Entry:
     truth: float = math.nan
     refuted: str = ""
     """The mistake of the paper for which the statement is false in general."""
+    assumed: Mapping[str, float] = field(default_factory=dict)
+    """Constants that were not given and took usual values."""
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers and text, for JSON."""
         told = {n: getattr(self, n) for n in ("status", "reason", "bound", "share", "truth", "refuted")}
-        return {"key": self.theorem.key, "variant": self.theorem.variant, **told, "steps": dict(self.steps)}
+        told |= {"steps": dict(self.steps), "assumed": dict(self.assumed)}
+        return {"key": self.theorem.key, "variant": self.theorem.variant, **told}
 
     def __str__(self) -> str:
         numbers = f" {self.bound:.4g} ({self.share:.3g} of the trivial)" if math.isfinite(self.bound) else ""
@@ -221,10 +230,23 @@ class Atlas:
     def to_dict(self) -> dict[str, Any]:
         best = None if self.best is None else str(self.best.theorem)
         rows = [e.to_dict() for e in self.entries]
-        return {"measure": self.measure, "values": dict(self.values), "best": best, "theorems": rows}
+        found = {"measure": self.measure, "values": dict(self.values), "assumed": self.assumed}
+        return {**found, "best": best, "theorems": rows}
+
+    @property
+    def assumed(self) -> dict[str, float]:
+        """The values of constants that were not given and took usual ones, by glossary name."""
+        found: dict[str, float] = {}
+        for entry in self.entries:
+            found.update(entry.assumed)
+        return dict(sorted(found.items()))
 
     def __str__(self) -> str:
-        return "\n".join(map(str, self.entries))
+        lines = [str(entry) for entry in self.entries]
+        if self.assumed:
+            values = ", ".join(f"{name} = {value:g}" for name, value in self.assumed.items())
+            lines.append(f"assumed, since not given: {values}")
+        return "\n".join(lines)
 
 
 def atlas(
@@ -257,11 +279,22 @@ def atlas(
     if instance is not None:
         entries: Iterator[Entry] = _on_run(instance, chosen, values)
     else:
-        entries = (_entry(t, _with_network(t, topology, values), topology, truth) for t in chosen)
+        places = ((t, _with_network(t, topology, values)) for t in chosen)
+        entries = (
+            replace(_entry(t, place, topology, truth), assumed=_assumed(t, place)) for t, place in places
+        )
     order, false = get_args(Status), refuted({t.key for t in chosen})
     entries = (replace(e, refuted=false.get((e.theorem.key, e.theorem.variant), "")) for e in entries)
     ranked = sorted(entries, key=lambda e: (order.index(e.status), np.nan_to_num(e.bound, nan=math.inf)))
     return Atlas(measure, dict(values), tuple(ranked))
+
+
+def _assumed(theorem: Theorem, values: Mapping[str, Any]) -> dict[str, float]:
+    """The constants that a theorem needs and that took usual values; none of a statement that is not
+    evaluated."""
+    if theorem.order:
+        return {}
+    return {name: float(value) for name, value in constants(theorem, values).items() if name not in values}
 
 
 def _with_network(theorem: Theorem, topology: Any, values: Mapping[str, Any]) -> dict[str, Any]:

@@ -39,7 +39,8 @@ def atlas(
 ) -> None:
     """Compare all theorems about one left-hand side: which apply, which are vacuous, which is least.
 
-    Constants that are not given take typical values; each theorem takes its own best step sizes.
+    Constants that are not given take typical values, which are listed; a symbol of your own must be given.
+    Each theorem takes its own best step sizes.
 
     Examples:
 
@@ -52,6 +53,7 @@ def atlas(
     from dfltheory.analysis import atlas as engine
 
     values = values_of(context, set_)
+    engine.competitors(measure, key)  # a theorem of the user's may define symbols of its own
     engine.check_constants(values)
     if pairs:
         if not key:

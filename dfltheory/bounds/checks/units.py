@@ -53,7 +53,7 @@ def _not_invariant(theorem: Theorem) -> Iterator[Finding]:
     for c in theorem.conditions:
         left, right = scaling.of(c.left), scaling.of(c.right)
         yield from _clashes(scaling, f"condition {c.name}")
-        if left != right:
+        if left != right and c.left != 0 and c.right != 0:  # 0 has every unit
             yield _warned(f"condition {c.name}", f"{c.left} scales as {left}, {c.right} as {right}")
     for name, chosen in theorem.schedule.items():
         unit = scaling.of(sp.sympify(chosen))
@@ -86,7 +86,9 @@ def scaling_limit(theorem: Theorem) -> Iterator[Finding]:
     terms = [t for whole in apart for t in sp.Add.make_args(whole)]
     scaling = Scaling(units)
     sides = [
-        (scaling.of(theorem.expand(c.left)), scaling.of(theorem.expand(c.right))) for c in theorem.conditions
+        (scaling.of(theorem.expand(c.left)), scaling.of(theorem.expand(c.right)))
+        for c in theorem.conditions
+        if c.left != 0 and c.right != 0  # 0 has every unit
     ]
     if scaling.clashes or any(t.could_extract_minus_sign() for t in terms):
         return
