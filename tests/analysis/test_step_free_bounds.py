@@ -1,6 +1,7 @@
 """Bounds that contain no step size: they hold for every step size, and can be compared and searched."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pytest
@@ -47,9 +48,9 @@ class GossipDescent(Algorithm):
         return replace(state, x=mix(state.z))
 
 
-def gradient_bound(algorithm, factor=1, **changes):
+def gradient_bound(algorithm: Any, factor: Any = 1, **changes: Any) -> Theorem:
     """mean E||grad f||^2 <= factor B^2"""
-    fields = {
+    fields: dict[str, Any] = {
         "key": "mine.gradient_bound",
         "variant": "printed",
         "kind": "theorem",
@@ -62,7 +63,7 @@ def gradient_bound(algorithm, factor=1, **changes):
     return Theorem(**{**fields, **changes})
 
 
-def contraction(factor=1):
+def contraction(factor: Any = 1) -> Theorem:
     """sum_i ||x_i - xbar||^2/m after T rounds <= factor lam^(2T) times the same at the start"""
     return Theorem(
         key="mine.contraction",
@@ -76,7 +77,7 @@ def contraction(factor=1):
     )
 
 
-DESCENT = {"letters": {"order": "combine-then-adapt"}}
+DESCENT: dict[str, Any] = {"letters": {"order": "combine-then-adapt"}}
 
 
 @pytest.mark.parametrize("eta", [0.01, 0.5, 30.0])
@@ -107,6 +108,7 @@ def test_falsify_searches_bound_without_step_size(algorithm):
 def test_falsify_searches_contraction_from_starts_that_differ():
     found = dfl.falsify(contraction(0.25), candidates=1500)
     assert found.violated
+    assert found.instance is not None
     assert np.ptp(found.instance.x0) > 0
 
 
