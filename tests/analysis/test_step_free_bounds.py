@@ -1,6 +1,7 @@
 """Bounds that contain no step size: they hold for every step size, and can be compared and searched."""
 
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -71,7 +72,7 @@ def contraction(factor: Any = 1) -> Theorem:
         kind="theorem",
         title="Gossip contracts",
         source="test",
-        lhs=LeftSide("consensus", "consensus error", "last", last=T, unit=Unit(x=2)),
+        lhs=LeftSide("consensus", "consensus error", "last", last=T, unit=Unit(x=Fraction(2))),
         parts={"start": factor * LAM ** (2 * T) * X0_SPREAD},
         scope=Scope((Gossip,), "symmetric"),
     )
