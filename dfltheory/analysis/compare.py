@@ -213,7 +213,7 @@ def compare(
         at = {name: float(value[worst]) if np.ndim(value) else value for name, value in given.items()}
     if not (reading.exact or nominal.ndim):
         free = distribution_free_upper_end(reading, confidence)
-        if float(_raised(reading, free)) <= least:
+        if float(reading.raised(free)) <= least:
             left, common["method"] = replace(left, high=free), "bounded"
     terms = {name: float(v) for name, v in thm.evaluate_terms(**at).items()}
     upper = dict(reading.values)
@@ -298,17 +298,6 @@ def _per_start(reading: Reading, columns: NDArray[np.float64]) -> NDArray[np.flo
     return columns.min(axis=1, keepdims=True) if reading.least else columns
 
 
-def _lowered(reading: Reading, values: Any) -> Any:
-    """Values of the columns at the lower end of what rounding may have put them off by; each round of a sum
-    is off by as much as the one of a mean."""
-    return reading.lowered(values / reading.summands) * reading.summands
-
-
-def _raised(reading: Reading, values: Any) -> Any:
-    """The same at the upper end."""
-    return reading.raised(values / reading.summands) * reading.summands
-
-
 def _proved(reading: Reading) -> float:
     """The :func:`ceiling` that the problem itself proves: a B that the caller gave is the caller's word."""
     values = reading.run.constants.known() | {"T": reading.run.rounds}
@@ -379,15 +368,15 @@ def _judge(
     least, most, tail = float(ends[0].mean()), ends[1], (1 - confidence) / 2
     log_e, needed = -math.inf, None
     per_round = _per_start(reading, reading.columns) if most.ndim else reading.columns
-    ratios = evidence.in_bounds(_lowered(reading, per_round), most)
+    ratios = evidence.in_bounds(reading.lowered(per_round), most)
     if reading.exact:  # given the starts, each seed is an expectation
         above = bool((reading.over_columns(ratios) > 1).any())
-        within = bool((_raised(reading, reading.over_columns(per_round)) <= ends[0]).all())
+        within = bool((reading.raised(reading.over_columns(per_round)) <= ends[0]).all())
     else:
         log_e = (
             evidence.log_evidence_of_any(ratios) if reading.largest else evidence.log_evidence_of_all(ratios)
         )
-        above, within = log_e >= -math.log(tail), float(_raised(reading, left.high)) <= least
+        above, within = log_e >= -math.log(tail), float(reading.raised(left.high)) <= least
         needed = evidence.seeds_for(ratios, tail, reading.largest)
     if above:
         return "violated", f"{measured} exceeds the bound {bound:.3g}", None

@@ -21,6 +21,7 @@ from dfltheory.analysis.falsify.score import _two, at_T, left_side, ratio_at
 from dfltheory.analysis.plots.verdicts import running_left_hand_side
 from dfltheory.analysis.rate_fit import Setting
 from dfltheory.analysis.reading import Reading
+from dfltheory.analysis.rounding import RoundingError
 from dfltheory.analysis.statistics import max_interval, upper_of_maximum
 from dfltheory.analysis.worst_case import bracket
 from dfltheory.bounds import GLOSSARY, LeftSide, Scope, Theorem
@@ -237,14 +238,13 @@ def test_some_rounds_do_not_state_a_sum_and_violate_a_maximum():
 def test_rounding_errors_of_a_sum_add_up():
     run = trained(rounds=50)
     reading = Reading(run, about("sum", 1))
-    reading.__dict__["measured_error"] = 1e-3
+    reading.__dict__["rounding"] = RoundingError(root=1e-3)
     value = expected("sum", 50)
     one_round = Reading(run, about("mean", 1))
-    one_round.__dict__["measured_error"] = 1e-3
-    from dfltheory.analysis.compare import _lowered, _raised
-
-    assert _raised(reading, value) == pytest.approx(50 * one_round.raised(value / 50))
-    assert _lowered(reading, value) == pytest.approx(50 * one_round.lowered(value / 50))
+    one_round.__dict__["rounding"] = RoundingError(root=1e-3)
+    assert reading.raised(value) == pytest.approx(50 * one_round.raised(value / 50), rel=1e-12)
+    assert reading.lowered(value) == pytest.approx(50 * one_round.lowered(value / 50), rel=1e-12)
+    assert reading.raised(value) > value * (1 + 1e-6)
 
 
 @pytest.mark.parametrize("aggregate", JUDGED)
@@ -369,9 +369,9 @@ def with_measure(theorem, measure):
 def test_a_measure_that_only_begins_like_another_is_not_evaluated_as_it():
     own = replace(about("mean", 1), lhs=LeftSide("two_block_own", "X", "mean", unit=VALUE))
     path = SimpleNamespace(left={}, value=np.zeros((3, 2)))
-    assert np.isnan(left_side(own, path, {})).all()
+    assert np.isnan(left_side(own, None, path, {})).all()
     value = with_measure(own, "two_block_value")
-    assert np.isnan(left_side(value, path, {})).all()
+    assert np.isnan(left_side(value, None, path, {})).all()
     with pytest.raises(InputError, match="two_block_value"):
         _two(value, np.ones(1), np.ones(1), {"L_u": 1.0, "L_v": 1.0})
     with pytest.raises(InputError):

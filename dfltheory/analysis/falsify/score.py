@@ -106,13 +106,17 @@ def left_side(theorem: Theorem, batch: Batch, path: Path, known: dict[str, Any])
     Where the errors of the rounds add up, a last row holds what is left at any later horizon: of a state that
     stands still, as its steps may only be rounded away, and 0 of others, of which nothing is known.
     """
-    name, sizes = theorem.lhs.measure, sizes_of(theorem, batch, path, known)
+    name = theorem.lhs.measure
     if name in TWO_BLOCK_BODIES:
         body = path.left[TWO_BLOCK_BODIES[name]]
-        return measure_error(theorem.lhs, sizes).lowered(_two(theorem, body, path.left["grad_v_sq"], known))
-    data = path.value - known["f_star"] if name == "f_gap" else path.left.get(name)
+        data = _two(theorem, body, path.left["grad_v_sq"], known)
+    elif name == "f_gap":
+        data = path.value - known["f_star"]
+    else:
+        data = path.left.get(name)
     if data is None:
         return np.full_like(path.value, np.nan)
+    sizes = sizes_of(theorem, batch, path, known)
     if name not in ADDS_UP:
         return measure_error(theorem.lhs, sizes).lowered(data)
     rounds = np.append(np.arange(1, len(data) + 1), LONG[-1])[:, None]
