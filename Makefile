@@ -40,8 +40,9 @@ figures: $(DEV) ## every picture of the README, the documentation and the notebo
 	@OMP_NUM_THREADS=1 $(BIN)/python -m validation.figures
 
 generated: $(DEV) ## every page that code writes: audit, proofs, counterexamples, fields, coverage, fidelity, atlas, README's table
-	@OMP_NUM_THREADS=1 $(BIN)/python -m dfltheory.bounds.page docs/audit.md README.md
 	@OMP_NUM_THREADS=1 $(BIN)/python -m dfltheory.bounds.proofs_page docs/proofs.md
+	@OMP_NUM_THREADS=1 $(BIN)/python -m validation.statuses
+	@OMP_NUM_THREADS=1 $(BIN)/python -m dfltheory.bounds.page docs/audit.md README.md
 	@$(BIN)/python -m dfltheory.analysis.falsify.page docs/counterexamples docs/falsify.md
 	@$(BIN)/python -m dfltheory.analysis.config.page docs/experiment-files.md
 	@OMP_NUM_THREADS=1 $(BIN)/python -m validation.coverage docs/coverage.json docs/verdicts.md

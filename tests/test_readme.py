@@ -23,7 +23,11 @@ def test_the_python_example_runs_and_is_about_ten_lines(capsys):
     names = {}
     exec(compile(code, "README.md", "exec"), names)
     assert names["verdict"].kind == "holds"
-    assert "dfedsam.theorem_4_5 [printed]: holds" in capsys.readouterr().out
+    out = capsys.readouterr().out
+    assert "dfedsam.theorem_4_5 [printed]: holds" not in out
+    refuted = dfl.bounds.get("dfedsam.theorem_4_5", "printed").status
+    assert refuted.show_command in out
+    assert refuted.how in out
 
 
 LINES = [line for block in blocks("") for line in block.splitlines()]

@@ -29,7 +29,6 @@ from dfltheory.analysis.compare import Kind
 from dfltheory.analysis.plots.verdicts import left_side
 from dfltheory.analysis.reading import Reading, without_chance
 from dfltheory.confidence import half_widths
-from validation.searched import refuted
 
 if TYPE_CHECKING:
     from dfltheory.analysis.experiment import Outcome
@@ -97,7 +96,8 @@ def _on(
     theorem: Theorem, check: str, verdict: Any, ratio: Any, detail: str, *more: Any, **known: Any
 ) -> Claim:
     """A claim on a registered statement, with what a search knows of it."""
-    name, by = f"{theorem.key} [{theorem.variant}]", refuted().get((theorem.key, theorem.variant), "")
+    name = f"{theorem.key} [{theorem.variant}]"
+    by = theorem.status.how if theorem.status.refuted else ""
     return Claim(name, theorem.source, check, verdict, ratio, detail, *more, refuted=by, **known)
 
 

@@ -18,7 +18,6 @@ from dfltheory.cli.guard import ended
 from dfltheory.files import check_writable
 from validation import axes, crossings, drawings, effects, experiments, images, scorecard, topologies
 from validation.claims import Claim, panels_claim
-from validation.searched import refuted
 
 if TYPE_CHECKING:
     from dfltheory.analysis.experiment import Outcome
@@ -48,7 +47,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         outcomes=outcomes,
         not_tested=sorted({claim.not_tested for claim in claims if claim.not_tested}),
         command="make validate-full" if options.full else "make validate",
-        refuted=refuted(),
         claims=claims,
     )
     documents = [verdict.to_dict() for _, verdict in study.verdicts]

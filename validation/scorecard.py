@@ -22,9 +22,8 @@ from dfltheory import bounds
 from dfltheory.analysis.markdown import between, table
 from dfltheory.analysis.scorecard import Cell, Row, markdown, summary
 from dfltheory.bounds.checks.derivations import follows
-from dfltheory.bounds.known import status
 from dfltheory.files import write_json, write_text
-from validation.searched import growing, outcomes, refuted
+from validation.searched import growing, outcomes
 
 ROOT = Path(__file__).parent.parent
 AUDIT = ROOT / "docs" / "audit.json"
@@ -118,7 +117,7 @@ def _runs(key: str, side: str, documents: Sequence[Mapping[str, Any]]) -> Cell:
         says = f"violated: {kinds['violated']} of {total}"
         return Cell(says, "bad", "runs", "python -m validation.run_all --only crossings", detail)
     held = f"{kinds['holds']} of {total}"
-    if side == "printed" and (key, "printed") in refuted():
+    if side == "printed" and bounds.get(key, "printed").status.refuted:
         return Cell(f"holds here: {held} (refuted in general)", "open", "runs", command, detail)
     rest = "".join(f", {n} {kind}" for kind, n in kinds.items() if kind != "holds")
     return Cell(f"holds: {held}{rest}", "open" if rest else "good", "runs", command, detail)
@@ -141,18 +140,17 @@ def _growth(printed: bounds.Theorem, claims: Sequence[Mapping[str, Any]]) -> Cel
 
 
 def _proof(key: str, variants: Sequence[str]) -> Cell:
-    """How the corrected statements are known: by the proof kernel, by certified algebra, by steps that were
-    tried at random points, or on paper alone; and whether a declared step fails."""
+    """The status of the corrected statements, and whether a declared step of their proofs fails."""
     wrong = [v for v in variants if _follows(key, v) is False]
     command = f"dfltheory audit {key} --variant {variants[0]} --check derivation"
     if wrong:
         return Cell(f"fails: {', '.join(wrong)}", "bad", "proof", command)
-    known = {v: status(bounds.get(key, v)) for v in variants}
+    known = {v: bounds.get(key, v).status.kind for v in variants}
     best = known[variants[0]]
     share = sum(how == best for how in known.values())
     says = best if share == len(known) else f"{best}: {share} of {len(known)} variants"
     detail = "; ".join(f"{v}: {how}" for v, how in known.items())
-    tone = "good" if best in ("kernel-checked", "certified algebra") else "open"
+    tone = "good" if best == "proved" else "open"
     return Cell(says, tone, "proof", command, detail)
 
 
@@ -190,8 +188,9 @@ def page(made: Sequence[Row]) -> str:
         "nothing proves nothing. **runs**: verdicts of `make validate`; of a refuted statement they count "
         "for these runs alone. **growth**: for an O(.), the exponent in T of measured over expression along "
         "these runs. "
-        "**proof**: how the corrected statement is known: checked by the proof kernel, certified algebra, "
-        "steps sampled at random points, or paper alone. **tightness**: the largest measured over bound that "
+        "**proof**: the status of the corrected statement: *proved* where the proof kernel checked the whole "
+        "proof, *proved from cited lemmas* where it checked the step from them. **tightness**: the largest "
+        "measured over bound that "
         "was seen; 1 is sharp.",
         "",
         "## What repeats each cell",

@@ -1,4 +1,4 @@
-"""What the committed searches for counterexamples have refuted: read from their outcome files."""
+"""The committed outcomes of searches for counterexamples."""
 
 from __future__ import annotations
 
@@ -12,24 +12,9 @@ from dfltheory.analysis.falsify.divergence import paces
 FOLDER = Path(__file__).parent.parent / "docs" / "counterexamples"
 
 
-def refuted(folder: Path = FOLDER) -> dict[tuple[str, str], str]:
-    """(key, variant) of each statement that a search has refuted -> by what, in a few words.
-
-    For a statement with constants that is measured over bound at the worst problem; for one in O(.) the
-    growth of measured over expression along a family of problems, as docs/falsify.md counts them.
-    """
-    return {(one["key"], one["variant"]): _words(one) for one in outcomes(folder) if one["violated"] is True}
-
-
 def outcomes(folder: Path = FOLDER) -> list[dict[str, Any]]:
     """Every committed search, as its file tells it."""
     return [json.loads(path.read_text(encoding="utf-8")) for path in sorted(folder.glob("*.json"))]
-
-
-def _words(outcome: Mapping[str, Any]) -> str:
-    if not (letters := growing(outcome)):
-        return f"ratio {float(outcome['ratio']):.3g}"
-    return f"ratio grows without end, {float(outcome['ratio']):.3g} times as {' and '.join(letters)} grow"
 
 
 def growing(outcome: Mapping[str, Any]) -> list[str]:

@@ -22,7 +22,6 @@ from dfltheory.analysis.schedule import algorithm_class, letters_of, network_val
 from dfltheory.bounds import registry
 from dfltheory.bounds.checks.everyday import everyday
 from dfltheory.bounds.checks.vacuous import trivials
-from dfltheory.bounds.errata import refuted
 from dfltheory.bounds.reference import load
 from dfltheory.bounds.regions import conditions_of, equalities, values_of
 from dfltheory.bounds.symbols import BUILT_IN, GLOSSARY, NEUTRAL, step_names
@@ -195,21 +194,26 @@ class Entry:
     share: float = math.nan
     steps: Mapping[str, float] = field(default_factory=dict)
     truth: float = math.nan
-    refuted: str = ""
-    """The mistake of the paper for which the statement is false in general."""
     assumed: Mapping[str, float] = field(default_factory=dict)
     """Constants that were not given and took usual values."""
+
+    @property
+    def refuted(self) -> str:
+        """By how much the statement is refuted in general; empty if it is not."""
+        return self.theorem.status.how if self.theorem.status.refuted else ""
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers and text, for JSON."""
         told = {n: getattr(self, n) for n in ("status", "reason", "bound", "share", "truth", "refuted")}
         told |= {"steps": dict(self.steps), "assumed": dict(self.assumed)}
+        told["statement"] = self.theorem.status.kind
         return {"key": self.theorem.key, "variant": self.theorem.variant, **told}
 
     def __str__(self) -> str:
         numbers = f" {self.bound:.4g} ({self.share:.3g} of the trivial)" if math.isfinite(self.bound) else ""
         truth = f", left-hand side {self.truth:.3g}" if math.isfinite(self.truth) else ""
-        known = f" (refuted in general: {self.refuted})" if self.refuted else ""
+        kind = self.theorem.status.kind
+        known = f" (refuted in general: {self.refuted})" if self.refuted else f" (statement: {kind})"
         return f"{self.theorem}: {self.status}{known}{numbers}{truth}: {self.reason}"
 
 
@@ -283,8 +287,7 @@ def atlas(
         entries = (
             replace(_entry(t, place, topology, truth), assumed=_assumed(t, place)) for t, place in places
         )
-    order, false = get_args(Status), refuted({t.key for t in chosen})
-    entries = (replace(e, refuted=false.get((e.theorem.key, e.theorem.variant), "")) for e in entries)
+    order = get_args(Status)
     ranked = sorted(entries, key=lambda e: (order.index(e.status), np.nan_to_num(e.bound, nan=math.inf)))
     return Atlas(measure, dict(values), tuple(ranked))
 

@@ -46,8 +46,8 @@ from dfltheory.analysis.statistics import (
     upper_of_mean,
     upper_of_minimum,
 )
-from dfltheory.bounds.known import status
 from dfltheory.bounds.reference import load
+from dfltheory.bounds.status import NOT_EXAMINED, Status
 from dfltheory.bounds.theorem import LeftSide, Theorem
 from dfltheory.errors import InputError
 from dfltheory.runs.history import History
@@ -101,8 +101,8 @@ class Verdict:
     given: dict[str, float] = field(default_factory=dict)
     at: dict[str, float] = field(default_factory=dict)
     """The constants at which the bound was evaluated; empty where the theorem is not applicable."""
-    theorem_status: str = "not examined"
-    """How the statement itself is known (:func:`dfltheory.bounds.known.status`)."""
+    status: Status = NOT_EXAMINED
+    """What is known about the statement in general: refuted, proved or not examined."""
     _run: Any = field(default=None, repr=False, compare=False)
     _theorem: Any = field(default=None, repr=False, compare=False)
 
@@ -115,13 +115,22 @@ class Verdict:
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers and text, for JSON."""
         values = {f.name: getattr(self, f.name) for f in fields(self) if f.compare}
+        values["status"] = self.status.to_dict()
         measured = values.pop("measured")
         return values | {"measured": measured.estimate, "measured_ci": (measured.low, measured.high)}
 
     def __str__(self) -> str:
         at = f" (at estimated {', '.join(self.estimated)})" if self.estimated else ""
         at += f" (given {', '.join(f'{n} = {v:g}' for n, v in self.given.items())})" if self.given else ""
-        return f"{self.key} [{self.variant}]: {self.kind}{at}: {self.reason}"
+        said = "within the bound here" if self.kind == "holds" and self.status.refuted else self.kind
+        return f"{self.key} [{self.variant}]: {said}{at}: {self.reason}; {in_general(self.status)}"
+
+
+def in_general(status: Status) -> str:
+    """The status of a statement, to follow what one run shows of it."""
+    if not status.refuted:
+        return f"the statement is {status.kind}"
+    return f"the statement is {str(status).replace('refuted', 'refuted in general', 1)}"
 
 
 def compare(
@@ -182,7 +191,7 @@ def compare(
         "given": dict(replaced),
         "_run": run,
         "_theorem": thm,
-        "theorem_status": status(thm),
+        "status": thm.status,
         "estimated": reading.estimated,
         "conditions": tuple(map(str, thm.conditions)),
         "slack": _slack(reading),

@@ -16,11 +16,13 @@ from dfltheory.analysis.atlas import best_bounds, yardstick
 from dfltheory.analysis.experiment import installed_versions
 from dfltheory.analysis.falsify import core, score
 from dfltheory.analysis.falsify.certify import known
+from dfltheory.analysis.falsify.describe import counterexample_lines, refuted_by
 from dfltheory.analysis.falsify.document import built, read_document
-from dfltheory.analysis.falsify.finding import instance_of
+from dfltheory.analysis.falsify.finding import instance_of, replay
 from dfltheory.analysis.plots import look
 from dfltheory.analysis.report import mathml, template, worded
 from dfltheory.bounds import registry
+from dfltheory.bounds.canonical import statement_hash
 from dfltheory.bounds.checks.errata import Entry, Errata, behind, errata
 from dfltheory.bounds.checks.everyday import everyday
 from dfltheory.bounds.checks.ledger import ORDER as STATUSES
@@ -29,8 +31,8 @@ from dfltheory.bounds.checks.run import audit
 from dfltheory.bounds.checks.vacuous import trivials
 from dfltheory.bounds.display import condition_latex, expression_latex, sequences
 from dfltheory.bounds.errata import names_of, statement
-from dfltheory.bounds.known import status as how_known
-from dfltheory.bounds.page import fingerprint, headline, held, mended_terms, name_of, verdict
+from dfltheory.bounds.page import examined, fingerprint, headline, held, mended_terms, name_of, verdict
+from dfltheory.bounds.status import Status
 from dfltheory.bounds.symbols import GLOSSARY, step_names
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.errors import InputError
@@ -41,21 +43,35 @@ if TYPE_CHECKING:
 
 
 def referee(
-    theorem: Theorem, command: str, docs: Path | None = None, say: Callable[[str], None] = lambda words: None
+    theorem: Theorem,
+    command: str,
+    counterexample: Path | None = None,
+    say: Callable[[str], None] = lambda words: None,
 ) -> str:
     """The page as one HTML document that loads nothing.
 
-    ``docs`` is the folder in which saved counterexamples lie (``counterexamples/KEY-VARIANT.json``);
-    ``command`` is named on the page as what makes it again; ``say`` hears what is being done.
+    Parameters
+    ----------
+    command : named on the page as what makes it again
+    counterexample : a file that ``dfltheory falsify`` wrote; it is replayed, and the page shows it
+    say : called with what is being done
+
+    Raises
+    ------
+    InputError
+        The counterexample is about another statement, or its instance does not violate this one.
     """
+    status = theorem.status
+    if counterexample is not None:
+        say(f"replaying {counterexample.name}")
+        status = replayed_status(theorem, counterexample)
     say(f"auditing {theorem}, and its paper with each mistake mended: this may take a minute")
     found, mine = _errata(theorem)
     open_ = [str(f) for f in found.unattributed if f in mine]
     entries = found.of(theorem)
     claim = held(theorem, entries)
     instead = statement(claim) if claim else None
-    file = None if docs is None else docs / "counterexamples" / f"{theorem.key}-{theorem.variant}.json"
-    saved = file if file is not None and file.is_file() else None
+    saved = counterexample
     say("examining the lines of the statement and its proof")
     lines = _lines(theorem)
     counts = Counter(status for _, _, status, _ in lines)
@@ -67,7 +83,7 @@ def referee(
     return template("referee.html.j2").render(
         name=name_of(theorem),
         theorem=theorem,
-        verdict=worded(headline(theorem, entries, docs, linked=False, left=len(open_))),
+        verdict=worded(headline(theorem, entries, None, linked=False, left=len(open_), status=status)),
         formula=mathml(theorem.latex(), "block"),
         conditions=[mathml(condition_latex(c, theorem)) for c in theorem.conditions],
         assumptions=[worded(words) for words in theorem.assumptions],
@@ -77,17 +93,47 @@ def referee(
         picture=picture,
         caption=caption,
         instead=instead,
-        certificate="" if instead is None else how_known(instead),
+        certificate="" if instead is None else str(instead.status),
+        status=status,
+        shown=f"{_DRAW} {command} --counterexample FILE" if status.refuted and saved is None else "",
+        examined=worded(examined(theorem, status)),
         instead_formula="" if instead is None else mathml(instead.latex(), "block"),
         phase=phase,
         phase_caption=said,
-        replay="" if saved is None else f"dfltheory falsify --replay docs/counterexamples/{saved.name}",
+        replay="" if saved is None else f"dfltheory falsify --replay {saved}",
         lines=lines,
         worst=[line for line in lines if line[2] == STATUSES[0]],
         tally=", ".join(f"{counts[status]} {status}" for status in STATUSES if counts[status]),
         command=command,
         hashes=hashes,
         versions=installed_versions(),
+    )
+
+
+_DRAW = "With the counterexample's file the page draws it:"
+
+
+def replayed_status(theorem: Theorem, counterexample: Path) -> Status:
+    """The status that a counterexample file gives to a statement: it is replayed first.
+
+    Raises
+    ------
+    InputError
+        It is about another statement, or its instance does not violate this one.
+    """
+    finding = replay(counterexample)
+    about = finding.theorem
+    if about is None or statement_hash(about) != statement_hash(theorem):
+        raise InputError(f"{counterexample} is about {about}, which does not state what {theorem} does")
+    if not finding.violated:
+        raise InputError(f"{counterexample} does not violate {theorem}: its ratio is {finding.ratio:.6g}")
+    return Status(
+        kind="refuted",
+        how=refuted_by(finding),
+        ratio=finding.ratio,
+        counterexample=counterexample_lines(finding),
+        command=f"dfltheory falsify --replay {counterexample}",
+        search=f"the file {counterexample.name}, replayed for this page",
     )
 
 
@@ -238,10 +284,12 @@ def _phase(theorem: Theorem) -> tuple[Any, str]:
     )
 
 
-def write(theorem: Theorem, out: Path, command: str, docs: Path | None, say: Callable[[str], None]) -> Path:
+def write(
+    theorem: Theorem, out: Path, command: str, counterexample: Path | None, say: Callable[[str], None]
+) -> Path:
     """Write the page, whole or not at all."""
     if out.suffix != ".html":
         raise InputError(f"{out} must end in .html: the page is HTML, from which a browser prints PDF")
     check_writable(out)
-    write_text(out, referee(theorem, command, docs, say))
+    write_text(out, referee(theorem, command, counterexample, say))
     return out

@@ -52,8 +52,6 @@ class Study:
     not_tested: Sequence[str] = ()
     command: str = ""
     versions: dict[str, str] = field(default_factory=installed_versions)
-    refuted: Mapping[tuple[str, str], str] = field(default_factory=dict)
-    """(key, variant) of each statement that is known to be false in general -> by what, in a few words."""
     scorecard: Sequence[Row] = ()
     """What is known of each statement, from all witnesses: the page begins with it."""
     cover: tuple[Callable[[], Figure], str] | None = None
@@ -166,9 +164,9 @@ def render(
     """
     page = template("report.html.j2")
     groups = [_group(study, name, figure, folder) for name, figure in figures.items()]
-    known = {(v.key, v.variant) for _, v in study.verdicts if (v.key, v.variant) in study.refuted}
-    counts = Counter(v.kind for _, v in study.verdicts if (v.key, v.variant) not in known)
-    here = Counter(v.kind for _, v in study.verdicts if (v.key, v.variant) in known)
+    known = {(v.key, v.variant): v.status.how for _, v in study.verdicts if v.status.refuted}
+    counts = Counter(v.kind for _, v in study.verdicts if not v.status.refuted)
+    here = Counter(v.kind for _, v in study.verdicts if v.status.refuted)
     further = [(caption, _embedded(figure)) for caption, figure in (more or {}).items()]
     return page.render(
         study=study,
@@ -177,10 +175,10 @@ def render(
         cover=None if cover is None else _embedded(cover),
         counts=counts,
         here=here,
-        known=sorted((f"{key}, {variant}", study.refuted[key, variant]) for key, variant in known),
+        known=sorted((f"{key}, {variant}", how) for (key, variant), how in known.items()),
         contents=_contents(study, groups, bool(further)),
         summary=summary(study.scorecard),
-        told=lambda verdict: told(verdict, study.refuted),
+        told=told,
         marks=MARKS,
         meanings=MEANINGS,
         files=files,
@@ -278,6 +276,7 @@ def _statements(outcomes: list[Outcome]) -> list[dict[str, Any]]:
     return [
         {
             "name": f"{thm.key}, {thm.variant}",
+            "status": str(thm.status),
             "source": thm.source,
             "left": worded(thm.lhs.words),
             "formula": mathml(thm.latex(), "block"),
@@ -302,10 +301,11 @@ def _constants(outcomes: Sequence[Outcome]) -> list[tuple[str, str, str]]:
     ]
 
 
-def told(verdict: Verdict, refuted: Mapping[tuple[str, str], str]) -> str:
-    """The verdict's kind; of a statement that is refuted in general, that it is one of this run alone."""
-    known = refuted.get((verdict.key, verdict.variant))
-    return verdict.kind if known is None else f"{verdict.kind} here (refuted in general: {known})"
+def told(verdict: Verdict) -> str:
+    """The verdict's kind; if the statement is refuted in general, with what refutes it."""
+    if not verdict.status.refuted:
+        return verdict.kind
+    return f"{verdict.kind} here (refuted in general: {verdict.status.how})"
 
 
 def tables(study: Study) -> list[Any]:
@@ -325,8 +325,8 @@ def tables(study: Study) -> list[Any]:
         table.add_column("measured / bound", justify="right", overflow="fold")
         for outcome in outcomes:
             for k, v in enumerate(outcome.verdicts):
-                doubtful = (v.key, v.variant) in study.refuted and v.kind != "violated"
-                said = Text(f"{MARKS[v.kind]} {told(v, study.refuted)}")
+                doubtful = v.status.refuted and v.kind != "violated"
+                said = Text(f"{MARKS[v.kind]} {told(v)}")
                 said.stylize("yellow" if doubtful else colors.get(v.kind, "dim"))
                 last = k == len(outcome.verdicts) - 1
                 cells = (
@@ -377,14 +377,14 @@ def _reasons(verdicts: Iterable[tuple[Case, Verdict]]) -> list[str]:
 
 
 def latex_table(verdicts: Iterable[Verdict]) -> str:
-    """Verdicts as rows of a ``tabular`` (booktabs): statement, variant, kind, measured with its interval,
-    bound, ratio. What is not applicable has no numbers."""
-    head = r"statement & variant & verdict & measured & bound & ratio \\"
-    lines = [r"\begin{tabular}{llllll}", r"\toprule", head, r"\midrule"]
+    """Verdicts as rows of a ``tabular`` (booktabs): statement, variant, its status in general, the kind of
+    the verdict, measured with its interval, bound, ratio. What is not applicable has no numbers."""
+    head = r"statement & variant & status & verdict & measured & bound & ratio \\"
+    lines = [r"\begin{tabular}{lllllll}", r"\toprule", head, r"\midrule"]
     for v in verdicts:
         at = v.measured
         numbers = f"{tex(at.estimate)} [{tex(at.low)}, {tex(at.high)}]", tex(v.bound), tex(v.ratio)
         told = ("--",) * 3 if v.kind == "not applicable" else tuple(f"${n}$" for n in numbers)
-        cells = (rf"\texttt{{{v.key}}}", v.variant, v.kind, *told)
+        cells = (rf"\texttt{{{v.key}}}", v.variant, v.status.kind, v.kind, *told)
         lines.append(" & ".join(cell.replace("_", r"\_") for cell in cells) + r" \\")
     return "\n".join([*lines, r"\bottomrule", r"\end{tabular}"]) + "\n"

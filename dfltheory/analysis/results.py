@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 from dfltheory import bounds
 from dfltheory.analysis.compare import Verdict
 from dfltheory.analysis.statistics import Interval
+from dfltheory.bounds.status import status_from_dict
 from dfltheory.errors import DataError, InputError, UnknownNameError, shown
 from dfltheory.files import check_belongs, reading, replacing
 from dfltheory.instances.document import short
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 MANIFEST, TABLE, HISTORY, CELLS = "sweep.json", "results.parquet", "history.parquet", "cells"
 """The names of the files in a sweep's folder, and of the folder of its cells."""
 
-_TEXT = ("kind", "key", "variant", "reason", "method", "theorem_status")
+_TEXT = ("kind", "key", "variant", "reason", "method")
 _NUMBERS = ("bound", "ratio", "trivial", "confidence")
 _COUNTS = ("seeds", "rounds")
 _SHAPES: dict[str, type] = {"verdicts": list, "status": str} | dict.fromkeys(
@@ -53,7 +54,7 @@ _SHAPES: dict[str, type] = {"verdicts": list, "status": str} | dict.fromkeys(
     ),
     dict,
 )
-_ABSENT: dict[str, Any] = {"method": "student", "theorem_status": "not examined", "seeds_needed": None}
+_ABSENT: dict[str, Any] = {"method": "student", "status": {"kind": "not examined"}, "seeds_needed": None}
 _ABSENT |= {"given": {}, "slack": {}, "at": {}}  # in files of earlier releases
 
 
@@ -86,6 +87,7 @@ def verdict_from_dict(document: Mapping[str, Any], run: History | None = None) -
         values["measured"] = Interval(_number(told["measured"]), *map(_number, told["measured_ci"]))
         needed = told["seeds_needed"]
         values["seeds_needed"] = None if needed is None else int(needed)
+        values["status"] = status_from_dict(told["status"])
     except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
         said = " ".join(str(error).split())
         raise DataError(f"not a verdict: {type(error).__name__}: {said:.200}") from error
@@ -271,6 +273,7 @@ def _rows(cell: CellResult) -> Iterator[dict[str, Any]]:
         for name in ("ratio", "measured"):
             columns[f"{name}_low"], columns[f"{name}_high"] = map(float, verdict[f"{name}_ci"])
         columns["estimated"] = ", ".join(verdict["estimated"])
+        columns["theorem_status"] = status_from_dict(verdict.get("status", _ABSENT["status"])).kind
         yield row | columns | {f"term.{name}": float(v) for name, v in verdict["terms"].items()}
 
 

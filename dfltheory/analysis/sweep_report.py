@@ -12,7 +12,6 @@ from dfltheory.analysis.experiment import Case, Outcome
 from dfltheory.analysis.rate_fit import fit_points
 from dfltheory.analysis.report import Study, render
 from dfltheory.analysis.results import CELLS, HISTORY, MANIFEST, TABLE, CellResult, Results
-from dfltheory.bounds.errata import refuted
 from dfltheory.files import filling, write_text
 from dfltheory.instances.document import short
 
@@ -41,7 +40,6 @@ def write_report(results: Results, axes: tuple[tuple[str, ...], ...] = ()) -> Pa
             "Other horizons, problems and networks than those of the cells; the limits of the theorem.",
         ],
         command="dfltheory sweep",
-        refuted=refuted({v["key"] for cell in done for v in cell.record.get("verdicts", ())}),
     )
     with filling(results.folder, adding=True) as new:
         groups, more = _overview(study, results, done, new / FIGURES)

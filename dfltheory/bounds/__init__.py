@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from dfltheory.bounds.rates import leading
     from dfltheory.bounds.reference import load
     from dfltheory.bounds.scope import Scope
+    from dfltheory.bounds.status import Status
     from dfltheory.bounds.symbols import GLOSSARY, NEUTRAL, Quantity, define
     from dfltheory.bounds.theorem import Condition, Definition, LeftSide, Theorem
     from dfltheory.bounds.tuning import admissible_steps, best_step, dominance
@@ -34,6 +35,7 @@ _LAZY = {
     "LeftSide": "dfltheory.bounds.theorem",
     "Scope": "dfltheory.bounds.scope",
     "Theorem": "dfltheory.bounds.theorem",
+    "Status": "dfltheory.bounds.status",
     "admissible_steps": "dfltheory.bounds.tuning",
     "audit": "dfltheory.bounds.checks.run",
     "best_step": "dfltheory.bounds.tuning",
@@ -64,6 +66,7 @@ __all__ = [
     "Definition",
     "LeftSide",
     "Scope",
+    "Status",
     "Theorem",
     "admissible_steps",
     "audit",

@@ -26,6 +26,7 @@ from dfltheory.bounds.checks.slips import Score, score
 from dfltheory.bounds.display import condition_latex, expression_latex
 from dfltheory.bounds.errata import FALSE, SEVERITIES, Mistake, names_of, statement
 from dfltheory.bounds.ledger import Line
+from dfltheory.bounds.status import Status
 from dfltheory.bounds.steps import Matrices
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.errors import InputError
@@ -197,10 +198,16 @@ def _headline(theorem: Theorem, found: Errata, docs: Path | None) -> str:
 
 
 def headline(
-    theorem: Theorem, entries: Sequence[Entry], docs: Path | None, linked: bool = True, left: int = 0
+    theorem: Theorem,
+    entries: Sequence[Entry],
+    docs: Path | None,
+    linked: bool = True,
+    left: int = 0,
+    status: Status | None = None,
 ) -> str:
-    """The verdict on a statement in a sentence, by what bears on it, its saved counterexample, and how many
-    of its errors are ``left`` that no entry explains."""
+    """The verdict on a statement: what bears on it, its ``status`` (of its own, unless another is given), how
+    many of its errors are ``left`` that no entry explains, and which checks and searches ran."""
+    status = theorem.status if status is None else status
 
     def named(chosen: Sequence[Entry]) -> str:
         ids = [e.mistake.id for e in chosen]
@@ -213,7 +220,7 @@ def headline(
     causes = [e for e in entries if own & set(e.mistake.refutes)] or [
         e for e in entries if e.mistake.severity == FALSE and e.mistake.origin in own
     ]
-    refuted = refutation(theorem, docs, linked)
+    refuted = refutation(theorem, docs, linked, status)
     if refuted or causes:
         found = f"{refuted}{'; ' if causes else ''}" if refuted else ""
         others = named([e for e in entries if e not in causes])
@@ -227,7 +234,7 @@ def headline(
         return (
             f"{name}: {left} error{'s' if left > 1 else ''} that no entry explains, under *not attributed*."
         )
-    return f"{name}: no mistake was found."
+    return f"{name}: {examined(theorem, status)}."
 
 
 def held(theorem: Theorem, entries: Sequence[Entry]) -> str:
@@ -240,20 +247,41 @@ def held(theorem: Theorem, entries: Sequence[Entry]) -> str:
     return (same or known)[0]
 
 
-def refutation(theorem: Theorem, docs: Path | None, linked: bool = True) -> str:
-    """The saved counterexample of a statement in words, with its link; empty where there is none."""
-    file = (docs or Path()) / "counterexamples" / f"{theorem.key}-{theorem.variant}.json"
-    if docs is None or not file.is_file():
+def refutation(theorem: Theorem, docs: Path | None, linked: bool = True, status: Status | None = None) -> str:
+    """What refutes a statement in words, with a link to its file in ``docs``; empty where nothing does."""
+    status = theorem.status if status is None else status
+    if not status.refuted:
         return ""
-    document = json.loads(file.read_text(encoding="utf-8"))
-    if not document.get("violated"):
-        return ""
-    link = f"[saved](counterexamples/{file.name})" if linked else "saved"
-    if theorem.order:
-        return (
-            f"along a {link} family of problems inside its assumptions measured/claimed grows without bound"
-        )
-    return f"a {link} instance inside all its assumptions exceeds the bound {document['ratio']:.3g} times"
+    file = f"counterexamples/{theorem.key}-{theorem.variant}.json"
+    saved = f"[saved]({file})" if linked and docs is not None and (docs / file).is_file() else "saved"
+    what = "family of problems" if theorem.order else "instance"
+    return f"a {saved} {what} inside all its assumptions: {status.how}"
+
+
+def examined(theorem: Theorem, status: Status) -> str:
+    """Which checks and searches of a statement ran without finding an error, and what runs the others."""
+    checked = f"the audit's {len(CHECKS)} checks ({', '.join(CHECKS)}) report no error"
+    return "; ".join((checked, _searched(theorem, status), _proof(theorem, status)))
+
+
+def _searched(theorem: Theorem, status: Status) -> str:
+    if status.search:
+        return f"search for a counterexample: {status.search}"
+    searchable = theorem.order or theorem.kind in ("theorem", "corollary")
+    if not searchable:
+        return f"not searched for a counterexample: `dfltheory falsify` does not search a {theorem.kind}"
+    command = f"dfltheory falsify {theorem.key}"
+    if registry.known(theorem.key, theorem.variant):
+        command += f" --variant {theorem.variant}"
+    else:
+        command = "dfltheory falsify FILE.py:NAME"
+    return f"not searched for a counterexample: `{command}` searches"
+
+
+def _proof(theorem: Theorem, status: Status) -> str:
+    if status.kind == "not examined":
+        return "its proof was not checked by the proof kernel"
+    return f"{status.kind}: {status.how}"
 
 
 def _entry(entry: Entry, docs: Path | None) -> list[str]:
@@ -441,6 +469,7 @@ __all__ = [
     "TABLE",
     "code",
     "counts",
+    "examined",
     "fingerprint",
     "headline",
     "held",

@@ -1,6 +1,7 @@
 """The page that says which statements are proved, by what, from what, and what is trusted.
 
-``python -m dfltheory.bounds.proofs_page docs/proofs.md`` writes it, and what ``known.status`` says: a
+``python -m dfltheory.bounds.proofs_page docs/proofs.md`` writes it, and ``docs/proofs.json``, the results of
+the checks by hash of the statement, from which ``python -m validation.statuses`` takes them. It takes a
 minute or two, since every script runs.
 """
 
@@ -9,15 +10,22 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
+from typing import Any, Literal
 
-from dfltheory.bounds import hypotheses, kernel, known, moments, proved, registry, signs
+from dfltheory.bounds import hypotheses, kernel, moments, proved, registry, signs
+from dfltheory.bounds.canonical import statement_hash
 from dfltheory.bounds.certificates import check
+from dfltheory.bounds.certificates.files import certified, covers
 from dfltheory.bounds.checks.extremes import limits
 from dfltheory.bounds.moments import shown
 from dfltheory.bounds.page import fingerprint
 from dfltheory.bounds.script import Corollary
+from dfltheory.bounds.steps import Step, cites
 from dfltheory.bounds.theorem import Theorem
-from dfltheory.files import write_text
+from dfltheory.files import write_json, write_text
+
+Method = Literal["kernel-checked", "certified algebra", "sampled", "paper"]
+"""How a statement is proved: see the page's introduction."""
 
 _INTRODUCTION = """# What a machine has checked
 
@@ -63,15 +71,59 @@ What is *not* trusted: how certificates are found (`make.py` and `search.py`), t
 """
 
 
-def examine() -> dict[Theorem, known.Status]:
-    """How each corrected theorem and corollary is known, which ``known`` keeps: every script runs."""
+def examine() -> dict[Theorem, Method]:
+    """How each corrected theorem and corollary is proved: every script runs."""
     scripts = proved.scripts()
-    found: dict[Theorem, known.Status] = {}
+    found: dict[Theorem, Method] = {}
     for t in filter(_main, registry.statements()):
         claim = f"{t.key}:{t.variant}"
         whole = claim in scripts and proved.checked(claim).proved
-        found[t] = "kernel-checked" if whole else known.algebra(t)
+        found[t] = "kernel-checked" if whole else algebra(t)
     return found
+
+
+def algebra(theorem: Theorem) -> Method:
+    """*certified algebra* where every declared step to a statement has a certificate and no conditions beyond
+    the statement's own, *sampled* where some has not, *paper* where no step to it is declared."""
+    steps = _steps_to(theorem)
+    if not steps:
+        return "paper"
+    return "certified algebra" if all(covers(step) and certified(step) for step in steps) else "sampled"
+
+
+def _steps_to(theorem: Theorem) -> list[Step]:
+    """The declared steps to a registered statement."""
+    claims = {f"{theorem.key}:{theorem.variant}"}
+    if theorem.variant == "printed":
+        claims.add(theorem.key)
+    return [step for step in registry.all_steps() if step.claim in claims and registry.registered(theorem)]
+
+
+def proof_results(methods: dict[Theorem, Method]) -> dict[str, Any]:
+    """What was proved, by hash of the statement: the method, the hypotheses used, the statements cited
+    without proof, and a corollary's parent. Statements that are sampled or proved on paper alone are left
+    out."""
+    results: dict[str, Any] = {}
+    for theorem, method in methods.items():
+        claim = f"{theorem.key}:{theorem.variant}"
+        result: dict[str, Any] = {"statements": [claim], "method": method}
+        if method == "kernel-checked":
+            answer, script = proved.checked(claim), proved.scripts()[claim]
+            used = {h.name for fact in answer.facts for h in fact.uses}
+            result["hypotheses"] = sorted(used)
+            result["rules"] = len(answer.rules)
+            if isinstance(script, Corollary):
+                result["from"] = script.of
+        elif method == "certified algebra":
+            cited = {str(source) for step in _steps_to(theorem) for source in cites(step)}
+            result["cited"] = sorted(cited)
+        else:
+            continue
+        digest = statement_hash(theorem)
+        if digest in results:
+            result["statements"] = [*results[digest]["statements"], claim]
+        results[digest] = result
+    return results
 
 
 _LIMITS = """
@@ -97,7 +149,7 @@ needed.
 |---|---|---|---|---|---|"""
 
 
-def _loose(statuses: dict[Theorem, known.Status], searched: Path) -> list[str]:
+def _loose(statuses: dict[Theorem, Method], searched: Path) -> list[str]:
     """The terms of which no instance has reached a half, the loosest first."""
     rows = []
     for t in statuses:
@@ -112,7 +164,7 @@ def _loose(statuses: dict[Theorem, known.Status], searched: Path) -> list[str]:
     ]
 
 
-def markdown(statuses: dict[Theorem, known.Status], searched: Path) -> str:
+def markdown(statuses: dict[Theorem, Method], searched: Path) -> str:
     """The page; ``searched``: what the searches for counterexamples have found, a file for each statement."""
     said = ("kernel-checked", "certified algebra", "sampled", "paper")
     counts = ", ".join(f"{sum(s == kind for s in statuses.values())} {kind}" for kind in said)
@@ -209,7 +261,7 @@ def main(arguments: list[str]) -> int:
     found = examine()
     page = Path(arguments[1])
     write_text(page, markdown(found, page.parent / "counterexamples"))
-    known.store({f"{t.key}:{t.variant}": status for t, status in found.items()})
+    write_json(page.with_suffix(".json"), proof_results(found))
     return 0
 
 

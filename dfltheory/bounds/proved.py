@@ -11,7 +11,7 @@ from functools import cache
 
 import sympy as sp
 
-from dfltheory.bounds import known, registry
+from dfltheory.bounds import registry
 from dfltheory.bounds import symbols as s
 from dfltheory.bounds.algorithm_rounds import LETTERS, ROUNDS, same_round
 from dfltheory.bounds.certificates import files
@@ -187,7 +187,7 @@ def _algorithm(theorem: Theorem, fact: Fact) -> list[str]:
 def _steps(theorem: Theorem) -> list[Step]:
     """The declared steps to a registered theorem."""
     claim = f"{theorem.key}:{theorem.variant}"
-    return [step for step in registry.all_steps() if step.claim == claim and known.registered(theorem)]
+    return [step for step in registry.all_steps() if step.claim == claim and registry.registered(theorem)]
 
 
 def _certified(theorem: Theorem, stated: Theorem, derived: Expr) -> bool:

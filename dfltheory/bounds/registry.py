@@ -198,6 +198,12 @@ def known(key: str, variant: str) -> bool:
     return paper in _modules() and variant in _of_paper(paper).get(key, {})
 
 
+def registered(theorem: Theorem) -> bool:
+    """Is ``theorem`` the object that the registry holds under its key and variant?"""
+    key, variant = theorem.key, theorem.variant
+    return known(key, variant) and get(key, variant) is theorem
+
+
 def peers(theorem: Theorem) -> tuple[Theorem, ...]:
     """The registered statements of the paper of ``theorem``; none where it is of no registered paper."""
     paper = theorem.key.split(".")[0]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from numbers import Real
 from typing import Any
 
@@ -10,6 +11,7 @@ import sympy as sp
 from dfltheory.bounds.clauses import Condition, Definition, Kind, LeftSide, Number, Statement
 from dfltheory.bounds.display import condition_latex, expression_latex
 from dfltheory.bounds.rates import Monomial, leading
+from dfltheory.bounds.status import Status, status_of
 from dfltheory.bounds.symbols import GLOSSARY
 from dfltheory.bounds.tuning import admissible_steps, best_step
 from dfltheory.bounds.units import Expr
@@ -88,6 +90,11 @@ class Theorem(Statement):
                 at = ", ".join(sorted(f"{s} = {float(v):g}" for s, v in given.items()))
                 raise InputError(f"the schedule of {self} gives no {name} at {at}: it divides by 0") from None
         return chosen
+
+    @cached_property
+    def status(self) -> Status:
+        """Whether the statement is refuted, proved or not examined, by its content."""
+        return status_of(self)
 
     def rate(self) -> tuple[Monomial, ...]:
         """The leading monomials of the bound under its schedule."""

@@ -88,6 +88,8 @@ def bound(
     if alone and len(asked) > 1:
         raise InputError(f"{' and '.join(asked)} are different questions: ask {alone[0]} alone")
     theorem = bounds.load(key, variant)
+    status = {"status": theorem.status.to_dict()}
+    status_line = f"status: {theorem.status}"
     if out is not None and not grid:
         raise InputError("--out is where a --grid goes: give both")
     if plot is not None:
@@ -99,7 +101,7 @@ def bound(
         from dfltheory.analysis.plots.theorem import terms_over
 
         write(terms_over(theorem, plot[0], values), plot[1])
-        return emit({"plot": str(plot[1])}, f"wrote {plot[1]}", json)
+        return emit({"plot": str(plot[1])} | status, f"wrote {plot[1]}; {status_line}", json)
     if grid:
         import numpy as np
 
@@ -108,12 +110,11 @@ def bound(
         with np.errstate(invalid="ignore"):  # an infinite end is refused as a value
             table = grid_table(theorem, grid, values)
         if out is None:
-            return emit({"rows": table.to_dict("records")}, table.to_string(index=False), json)
-        return emit(
-            {"rows": len(table), "file": str(out)},
-            f"wrote {len(table)} rows to {write_table(table, out)}",
-            json,
-        )
+            text = f"{table.to_string(index=False)}\n{status_line}"
+            return emit({"rows": table.to_dict("records")} | status, text, json)
+        written = write_table(table, out)
+        text = f"wrote {len(table)} rows to {written}; {status_line}"
+        return emit({"rows": len(table), "file": str(out)} | status, text, json)
     if steps or derivative or dominance:
         from dfltheory.cli.questions import answers as answer
 
@@ -133,7 +134,6 @@ def _list(known: Sequence[str], as_json: bool) -> None:
 
 def _show(theorem: Any, as_json: bool, latex: bool) -> None:
     from dfltheory.bounds.display import plain, sequences
-    from dfltheory.bounds.known import status
 
     document = {n: getattr(theorem, n) for n in ("key", "variant", "title", "source")}
     document |= {
@@ -143,7 +143,7 @@ def _show(theorem: Any, as_json: bool, latex: bool) -> None:
         "conditions": [str(c) for c in theorem.conditions],
         "assumptions": list(theorem.assumptions),
         "sequence": list(sequences(theorem)),
-        "status": status(theorem),
+        "status": theorem.status.to_dict(),
         "latex": theorem.latex(conditions=True),
     }
     if latex:
@@ -158,13 +158,11 @@ def _show(theorem: Any, as_json: bool, latex: bool) -> None:
     lines += [f"  assumes {plain(a, theorem)}" for a in theorem.assumptions]
     if document["sequence"]:
         lines.append(f"  covers network sequences: {', '.join(document['sequence'])}")
-    lines += [f"values: {', '.join(theorem.needs)}", f"known by: {document['status']}"]
+    lines += [f"values: {', '.join(theorem.needs)}", f"status: {theorem.status}"]
     return emit(document, "\n".join(lines), as_json)
 
 
 def _evaluate(theorem: Any, values: dict[str, Any], as_json: bool) -> None:
-    from dfltheory.bounds.known import status
-
     conditions = theorem.check_conditions(**values)
     value = theorem.evaluate(where="ignore", **values)
     terms = theorem.evaluate_terms(where="ignore", **values)
@@ -177,12 +175,12 @@ def _evaluate(theorem: Any, values: dict[str, Any], as_json: bool) -> None:
         "terms": terms,
         "conditions": [{"name": c.name, "slack": slack, "holds": ok} for c, slack, ok in conditions],
         "applicable": holds,
-        "status": status(theorem),
+        "status": theorem.status.to_dict(),
     }
     lines = [f"{theorem}: {value:.6g}" + ("" if holds else "  (a condition fails: nothing is claimed)")]
     shares = {name: f"  ({term / value:.1%})" if value else "" for name, term in terms.items()}
     lines += [f"  {name:28s} {term:.6g}{shares[name]}" for name, term in terms.items()]
     lines += [f"  {'holds' if ok else 'FAILS'}  {c.name}  (slack {slack:.4g})" for c, slack, ok in conditions]
-    lines.append(f"known by: {document['status']}")
+    lines.append(f"status: {theorem.status}")
     emit(document, "\n".join(lines), as_json)
     leave(holds)

@@ -44,6 +44,13 @@ def falsify(
     exact: Annotated[
         bool, typer.Option(help="With --replay: check it in rational numbers, with neither torch nor search.")
     ] = False,
+    show: Annotated[
+        str | None,
+        typer.Option(
+            metavar="KEY[:VARIANT]",
+            help="Print the stored counterexample to a statement, and how to run it again; no search.",
+        ),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Search for a problem inside a theorem's assumptions that violates its bound.
@@ -52,7 +59,7 @@ def falsify(
     which measured/expression diverges. Every hit is run again by the training core and written to a small
     JSON file (--out, or counterexample-KEY-VARIANT.json here), which --replay runs again.
 
-    Exit status 1 when a counterexample is found or replayed, 0 when none is found (which proves nothing), 2
+    Exit status 1 when a counterexample is found, replayed or shown, 0 when none is (which proves nothing), 2
     when a replay is undecided: a bound or a condition that overflows or underflows, or a refutation that an
     evaluation at 50 digits does not confirm. A counterexample to a theorem of your own whose algorithm or
     network is your code needs the theorem as well: FILE.py:NAME --replay COUNTEREXAMPLE.
@@ -64,6 +71,8 @@ def falsify(
         dfltheory falsify dfedadmm.theorem_1 --variant printed --enough 2 --json
 
         dfltheory falsify my_theorems.py:mine
+
+        dfltheory falsify --show dfedsam.theorem_4_5:printed
 
         dfltheory falsify --replay counterexample-dfedsam.theorem_4_5-printed.json
 
@@ -79,6 +88,11 @@ def falsify(
     if exact and replay is None:
         raise InputError("--exact checks a file: give --replay FILE too")
     whole_number("seed", seed, 0)
+    if show is not None:
+        if key is not None or replay is not None or out is not None or variant is not None:
+            raise InputError("--show KEY[:VARIANT] prints what is stored: give it alone")
+        _show(show, as_json)
+        return
     if key is None and replay is None:
         raise InputError("give the key of a theorem, or --replay FILE")
     if replay is not None:
@@ -112,6 +126,26 @@ def falsify(
     if replay is not None and found.undecided:
         raise typer.Exit(2)
     leave(not found.violated)
+
+
+def _show(reference: str, as_json: bool) -> None:
+    """The stored status of a statement; status 1 when it is refuted."""
+    from dfltheory.bounds import registry
+    from dfltheory.bounds.reference import load
+
+    key, _, variant = reference.partition(":")
+    registered = key.partition(".")[0] in registry.papers() and not key.endswith(".py")
+    theorem = load(key, variant or None) if registered else load(reference)
+    found = theorem.status
+    lines = [f"{theorem}: {found}"]
+    lines += [f"  {line}" for line in found.counterexample]
+    if found.refuted:
+        lines.append(f"again: {found.command} (file of the source distribution); {found.search}")
+    elif found.search:
+        lines.append(f"search again: dfltheory falsify {theorem.key} --variant {theorem.variant}")
+    document = {"key": theorem.key, "variant": theorem.variant, "status": found.to_dict()}
+    emit(document, "\n".join(lines), as_json)
+    leave(not found.refuted)
 
 
 def _exactly(file: Path, own: Theorem | None, as_json: bool) -> None:

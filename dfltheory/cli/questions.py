@@ -19,7 +19,8 @@ def answers(
 ) -> tuple[dict[str, Any], str]:
     """The document and the text of all that is asked, in the order of the command's options."""
     document: dict[str, Any] = {"key": theorem.key, "variant": theorem.variant}
-    lines = [str(theorem)]
+    document["status"] = theorem.status.to_dict()
+    lines = [f"{theorem}; status: {theorem.status}"]
     if steps:
         document["steps"] = _steps(theorem, values)
         for name, found in document["steps"].items():

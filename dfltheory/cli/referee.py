@@ -18,19 +18,22 @@ def referee(
     out: Annotated[
         Path | None, typer.Option(help="The page to write (referee-KEY-VARIANT.html here).")
     ] = None,
-    docs: Annotated[
-        Path, typer.Option(help="The folder with counterexamples/KEY-VARIANT.json, if there is one.")
-    ] = Path("docs"),
+    counterexample: Annotated[
+        Path | None,
+        typer.Option(help="A counterexample that `dfltheory falsify` wrote: it is replayed and drawn."),
+    ] = None,
     json: AsJson = False,
 ) -> None:
     """Write a self-contained page on one statement: the verdict, its mistakes and their corrections, the
-    saved refutation as a picture, what holds instead, where the bound says something, how to reproduce it.
+    refutation, what holds instead, which checks and searches ran, where the bound says something.
 
     Examples:
 
         dfltheory referee dfedsam.theorem_4_5
 
         dfltheory referee my_theorems.py:mine --out mine.html
+
+        dfltheory referee my_theorems.py:mine --counterexample counterexample-mine.theorem_1-draft.json
     """
     from dfltheory.analysis.referee import write
     from dfltheory.bounds.reference import load
@@ -38,6 +41,8 @@ def referee(
     theorem = load(key, variant)
     file = out or Path(f"referee-{theorem.key}-{theorem.variant}.html")
     chosen = "" if variant is None else f" --variant {variant}"
-    saved = docs if docs.is_dir() else None
-    page = write(theorem, file, f"dfltheory referee {key}{chosen}", saved, partial(print, file=sys.stderr))
+    command = f"dfltheory referee {key}{chosen}"
+    if counterexample is not None:
+        command += f" --counterexample {counterexample}"
+    page = write(theorem, file, command, counterexample, partial(print, file=sys.stderr))
     emit({"key": theorem.key, "variant": theorem.variant, "page": page}, str(page), json)

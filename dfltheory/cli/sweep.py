@@ -120,12 +120,10 @@ def _print(done: Sweep) -> None:
     from dfltheory.analysis.numerals import number
     from dfltheory.analysis.report import MARKS, told
     from dfltheory.analysis.results import verdict_from_dict
-    from dfltheory.bounds.errata import refuted
     from dfltheory.instances.document import short
 
     cells = done.results.cells
     judged = {cell.key: [verdict_from_dict(d) for d in cell.record.get("verdicts", ())] for cell in cells}
-    known = refuted({v.key for verdicts in judged.values() for v in verdicts})
     table = Table(title=Text(done.results.title), title_justify="left", header_style="bold")
     last = ("variant", "verdict", "measured / bound") if any(judged.values()) else ()
     for name in (*cells[0].settings, "gradient norm²", "loss", *last):
@@ -135,8 +133,7 @@ def _print(done: Sweep) -> None:
         row = [short(value) for value in cell.settings.values()]
         row += [number(float(final.get(n, "nan"))) for n in ("grad_norm_sq", "loss")]
         rows = [
-            (v.variant, f"{MARKS[v.kind]} {told(v, known)}", number(v.ratio, nothing=""))
-            for v in judged[cell.key]
+            (v.variant, f"{MARKS[v.kind]} {told(v)}", number(v.ratio, nothing="")) for v in judged[cell.key]
         ]
         for k, found in enumerate(rows or [("",) * len(last)]):
             shown = map(Text, (*(row if k == 0 else [""] * len(row)), *found))

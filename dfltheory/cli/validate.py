@@ -118,7 +118,6 @@ def validate(
     from dfltheory.analysis.config import load_document, read_plan
     from dfltheory.analysis.experiment import perform_all
     from dfltheory.analysis.report import Study
-    from dfltheory.bounds.errata import refuted
 
     if config is not None:
         document, folder, networks = load_document(config), config.parent, topology or []
@@ -142,7 +141,6 @@ def validate(
         title=plan.title,
         outcomes=outcomes,
         not_tested=["Other horizons, problems and networks than those shown; the limits of the theorem."],
-        refuted=refuted({v.key for outcome in outcomes for v in outcome.verdicts}),
         command="dfltheory validate" + (f" --config {config.name}" if config is not None else ""),
     )
     _tell(study, out, as_json)

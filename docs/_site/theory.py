@@ -125,10 +125,9 @@ def _statement(key: str, docs: Path) -> list[str]:
 
 def _variant(theorem) -> list[str]:
     from dfltheory.bounds.display import condition_latex, expression_latex
-    from dfltheory.bounds.known import status
 
     lines = [
-        f"{theorem.source}. Known by: [{status(theorem)}](../proofs.md).",
+        f"{theorem.source}. Status: {theorem.status}.",
         "",
         "$$",
         *theorem.latex().splitlines(),

@@ -10,11 +10,14 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from markupsafe import escape
 
 from dfltheory import bounds
 from dfltheory.analysis import referee
 from dfltheory.analysis.report import worded
 from dfltheory.bounds import symbols as s
+from dfltheory.bounds.checks.errata import Errata
+from dfltheory.bounds.checks.run import CHECKS
 from dfltheory.cli import run
 from dfltheory.errors import InputError
 
@@ -34,7 +37,7 @@ def page():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(referee, "registry", part)
         return referee.referee(
-            bounds.get("dfedsgpsm.theorem_1"), "dfltheory referee dfedsgpsm.theorem_1", DOCS
+            bounds.get("dfedsgpsm.theorem_1"), "dfltheory referee dfedsgpsm.theorem_1", SAVED
         )
 
 
@@ -47,8 +50,10 @@ def test_the_page_loads_nothing_and_says_what_is_wrong_and_what_holds(page):
     assert "DFedSGPSM-E4" in page
     assert page.count("<svg") == 2
     assert "<math" in page
-    assert "kernel-checked" in page
     assert "fresh draws each gossip step" in page
+    assert "proved (whole proof checked by the proof kernel" in page
+    assert "72.4 times the bound" in page
+    assert f"dfltheory falsify --replay {SAVED}" in page
     assert "Made again by <code>dfltheory referee dfedsgpsm.theorem_1</code>" in page
     assert "$" not in re.sub(r"<(style|svg).*?</\1>", "", page, flags=re.S)
 
@@ -103,6 +108,8 @@ def test_a_theorem_of_ones_own_and_words_that_look_like_tags(tmp_path):
         parts={**good.parts, "sharpness": -(s.L**2) * s.rho**2},
     )
     text = referee.referee(mine, "dfltheory referee mine.py:mine")
+    assert "not searched for a counterexample" in text
+    assert "its proof was not checked" in text
     assert "<b>mine</b>" not in text
     assert "&lt;b&gt;mine" in text
     assert "<i>odd" not in text
@@ -113,9 +120,87 @@ def test_a_theorem_of_ones_own_and_words_that_look_like_tags(tmp_path):
 
 def test_the_command_writes_the_page(tmp_path, capsys):
     out = tmp_path / "page.html"
-    assert run(["referee", "dfedsam.lemma_D3", "--out", str(out), "--docs", str(DOCS), "--json"]) == 0
+    assert run(["referee", "dfedsam.lemma_D3", "--out", str(out), "--json"]) == 0
     told = capsys.readouterr()
     assert json.loads(told.out) == {"key": "dfedsam.lemma_D3", "variant": "printed", "page": str(out)}
     assert told.err.startswith("auditing dfedsam.lemma_D3 (printed)"), "nobody waits in silence"
     assert "DFedSAM-E9" in out.read_text(encoding="utf-8")
     assert run(["referee", "dfedsam.lemma_D33"]) == 2
+
+
+# -- what was examined, and a counterexample that the caller brings -----------------------------------------
+
+
+@pytest.fixture
+def quick(monkeypatch):
+    """Without the audit of the whole paper, the ledger and the pictures, which have their own tests."""
+    monkeypatch.setattr(referee, "_errata", lambda theorem: (Errata("none", (), ()), []))
+    monkeypatch.setattr(referee, "_lines", lambda theorem: [])
+    monkeypatch.setattr(referee, "_phase", lambda theorem: (None, ""))
+
+
+def test_a_stored_refutation_is_reported_from_any_folder(quick, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    theorem = bounds.get("dfedsam.theorem_4_5")
+    text = referee.referee(theorem, "dfltheory referee dfedsam.theorem_4_5")
+    assert "is false as printed" in text
+    assert "52.7 times the bound" in text
+    assert all(str(escape(line)) in text for line in theorem.status.counterexample)
+    assert "no mistake was found" not in text.lower()
+
+
+@pytest.mark.parametrize(
+    ("key", "variant", "said"),
+    [
+        ("dfedsam.rate_quoted_dfedavg", "printed", "dfltheory falsify dfedsam.rate_quoted_dfedavg"),
+        ("dfedsam.lemma_D1", "printed", "does not search a lemma"),
+        ("pepit.sgd", "printed", "840002 candidates, 362 s"),
+        ("dfedsam.theorem_4_5", "corrected", "whole proof checked by the proof kernel"),
+    ],
+)
+def test_what_ran_is_reported_and_what_did_not_has_its_command(key, variant, said, quick):
+    text = referee.referee(bounds.get(key, variant), "dfltheory referee")
+    assert said in text
+    assert "no mistake was found" not in text.lower()
+    assert all(check in text for check in CHECKS)
+
+
+def own_statement():
+    """A statement that the package does not have: the bound of another one, a hundred times smaller."""
+    good = bounds.get("dfedsgpsm.theorem_1", "printed")
+    parts = {name: part / 100 for name, part in good.parts.items()}
+    return replace(good, key="mine.theorem_1", variant="draft", parts=parts)
+
+
+@pytest.fixture
+def counterexample(tmp_path):
+    """A file about one's own statement, as ``dfltheory falsify`` writes it."""
+    saved = json.loads(SHORT.read_text(encoding="utf-8"))
+    mine = own_statement()
+    names = {"kind": "dfltheory.counterexample", "key": mine.key, "variant": mine.variant}
+    kept = {n: v for n, v in saved.items() if n not in ("command", "families")}
+    file = tmp_path / "counterexample.json"
+    file.write_text(json.dumps(kept | names | {"theorem": bounds.theorem_to_document(mine)}))
+    return file
+
+
+def test_a_counterexample_file_refutes_after_its_replay(quick, counterexample):
+    mine = own_statement()
+    assert mine.status.kind == "not examined"
+    text = referee.referee(mine, "dfltheory referee mine.py:mine", counterexample)
+    assert "is false as printed" in text
+    assert "not searched for a counterexample" not in text
+    assert str(counterexample) in text
+
+
+def test_a_counterexample_file_is_not_believed(quick, counterexample, tmp_path):
+    mine = own_statement()
+    other = replace(mine, parts={name: 2 * part for name, part in mine.parts.items()})
+    with pytest.raises(InputError, match="is about"):
+        referee.referee(other, "", counterexample)
+    corrected = DOCS / "counterexamples" / "dfedsam.theorem_4_5-corrected.json"
+    claimed = json.loads(corrected.read_text(encoding="utf-8")) | {"violated": True, "ratio": 2.0}
+    forged = tmp_path / "forged.json"
+    forged.write_text(json.dumps(claimed))
+    with pytest.raises(InputError, match="does not violate"):
+        referee.referee(bounds.get("dfedsam.theorem_4_5", "corrected"), "", forged)

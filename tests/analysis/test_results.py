@@ -19,6 +19,7 @@ from dfltheory.analysis.report import latex_table
 from dfltheory.analysis.results import load_results, load_verdicts, verdict_from_dict
 from dfltheory.analysis.statistics import Interval
 from dfltheory.analysis.sweep import sweep
+from dfltheory.bounds.status import KINDS, Status
 from dfltheory.errors import DataError, InputError, UnknownNameError
 from dfltheory.files import json_text, write_json
 from dfltheory.runs.history import History
@@ -75,7 +76,16 @@ verdicts = st.builds(
     rounds=st.integers(0, 10**9),
     confidence=st.floats(0.01, 0.99),
     method=st.sampled_from(["student", "bootstrap", "exact"]),
-    theorem_status=st.sampled_from(["kernel-checked", "paper", "not examined"]),
+    status=st.builds(
+        Status,
+        kind=st.sampled_from(KINDS),
+        how=words,
+        ratio=st.none() | st.floats(-1e300, 1e300),
+        counterexample=st.lists(words, max_size=5).map(tuple),
+        command=words,
+        search=words,
+        name=words,
+    ),
 )
 
 
@@ -88,7 +98,7 @@ def test_no_field_of_a_verdict_is_forgotten():
     # a field that is added to Verdict must go through to_dict and back: the strategy above must build it
     drawn = {f.name for f in dataclasses.fields(Verdict) if f.compare}
     built = "kind key variant reason measured bound ratio ratio_ci trivial terms conditions estimated slack "
-    built += "seeds rounds confidence seeds_needed method given at theorem_status"
+    built += "seeds rounds confidence seeds_needed method given at status"
     assert drawn == set(built.split())
 
 
@@ -201,21 +211,25 @@ def test_a_history_loads_back_equal_with_what_is_random_in_it(tmp_path, random):
     assert run != "a history"
 
 
-def test_a_verdict_says_how_its_theorem_is_known():
+def test_a_verdict_carries_the_status_of_its_statement():
     task = dfl.tasks.quadratic(m=4, d=2, seed=0)
     run = dfl.train(dfl.algorithms.DPSGD(eta=0.01), task, dfl.graphs.ring(4), rounds=3)
     theorem = dfl.bounds.get("dfedsam.theorem_4_5", variant="corrected")
-    assert dfl.compare(run, theorem).theorem_status == "kernel-checked"
-    assert dfl.compare(run, theorem.key, variant="printed").theorem_status == "paper"
-    assert dfl.compare(run, dataclasses.replace(theorem, title="mine")).theorem_status == "not examined"
+    assert dfl.compare(run, theorem).status.kind == "proved"
+    assert dfl.compare(run, theorem.key, variant="printed").status.kind == "refuted"
+    assert dfl.compare(run, dataclasses.replace(theorem, title="mine")).status.kind == "proved"
+    larger = {name: 2 * part for name, part in theorem.parts.items()}
+    assert dfl.compare(run, dataclasses.replace(theorem, parts=larger)).status.kind == "not examined"
 
 
 def test_verdicts_as_a_table_in_latex():
     numbers = {"bound": 2e-5, "ratio": 615.0, "ratio_ci": (1.0, 2.0), "trivial": math.inf}
+    numbers["status"] = Status("refuted")
     one = Verdict("violated", "a.theorem_1", "printed", "", Interval(0.0123, 0.01, 0.014), **numbers)
     other = dataclasses.replace(one, kind="not applicable", variant="corrected_b")
     lines = latex_table([one, other]).splitlines()
     assert lines[4] == (
-        r"\texttt{a.theorem\_1} & printed & violated & $0.0123 [0.01, 0.014]$ & $2 \cdot 10^{-5}$ & $615$ \\"
+        r"\texttt{a.theorem\_1} & printed & refuted & violated & $0.0123 [0.01, 0.014]$ & "
+        r"$2 \cdot 10^{-5}$ & $615$ \\"
     )
-    assert lines[5] == r"\texttt{a.theorem\_1} & corrected\_b & not applicable & -- & -- & -- \\"
+    assert lines[5] == r"\texttt{a.theorem\_1} & corrected\_b & refuted & not applicable & -- & -- & -- \\"

@@ -19,7 +19,7 @@ import pytest
 import sympy as sp
 
 from dfltheory import bounds, certify
-from dfltheory.bounds import known, regions, registry
+from dfltheory.bounds import proofs_page, regions, registry
 from dfltheory.bounds import symbols as s
 from dfltheory.bounds.certificates import check, export, files
 from dfltheory.bounds.certificates.form import Form, Lemma
@@ -379,7 +379,7 @@ def test_a_square_is_not_negative_and_a_cube_may_be():
 
 def test_a_statement_is_certified_where_both_of_its_cases_are_and_not_where_one_alone_is(monkeypatch):
     monkeypatch.setattr(check, "check", lambda certificate: None)  # it holds: see above
-    assert known.algebra(STEPS[MINIMAL].theorem) == "certified algebra"
+    assert proofs_page.algebra(STEPS[MINIMAL].theorem) == "certified algebra"
     assert not files.covers(replace(STEPS[MINIMAL], otherwise=None))
 
 
@@ -398,10 +398,10 @@ def test_what_has_no_certificate_is_sampled(tmp_path, capsys):
         files.checked(step, tmp_path)
     assert files.certified(step)
     assert not files.certified(replace(step, start=step.start * 2))
-    assert known.algebra(STEPS[SHARP].theorem) == "certified algebra"
-    assert known.algebra(bounds.get("dfedsam.eq_22")) == "sampled"
-    assert known.algebra(replace(STEPS[SHARP].theorem, parts={"bound": s.L})) == "paper"
-    assert known.algebra(bounds.get("dfedsam.lemma_D1")) == "paper"
+    assert proofs_page.algebra(STEPS[SHARP].theorem) == "certified algebra"
+    assert proofs_page.algebra(bounds.get("dfedsam.eq_22")) == "sampled"
+    assert proofs_page.algebra(replace(STEPS[SHARP].theorem, parts={"bound": s.L})) == "paper"
+    assert proofs_page.algebra(bounds.get("dfedsam.lemma_D1")) == "paper"
     assert not files.certified(Step("dfedsam.theorem_4_5:printed", "unproved", s.L))
     assert certify.main([str(tmp_path), "--check", "--key", "dfedsam.corollary_4_6"]) == 1
     assert "corrected: sampled" in capsys.readouterr().out

@@ -289,20 +289,25 @@ def test_a_headline_names_the_mistakes_of_the_proof_and_what_holds_of_the_same_s
     assert "DFedSGPSM-E6" not in behind
     assert [e.mistake.id for e in found.of(rate)] == ["DFedSGPSM-E4", "DFedSGPSM-E6"]
     headline = page.headline(rate, found.of(rate), DOCS, linked=False)
-    assert "grows without bound; DFedSGPSM-E4." in headline
+    assert "over the range searched" in headline
+    assert "DFedSGPSM-E4." in headline
     assert headline.endswith("What holds instead: `dfedsgpsm.corollary_1:corrected`.")
 
 
 def test_a_headline_says_what_is_false_and_links_the_counterexample(tmp_path):
     theorem = bounds.get("dfedsgpsm.theorem_1")
-    assert "no mistake was found" in page.headline(theorem, (), None)
-    assert "2 errors that no entry explains" in page.headline(theorem, (), None, left=2)
+    quoted = bounds.get("dfedsam.rate_quoted_dfedavg")
+    told = page.headline(quoted, (), None)
+    assert "no mistake" not in told
+    assert "`dfltheory falsify dfedsam.rate_quoted_dfedavg --variant printed`" in told
+    assert "2 errors that no entry explains" in page.headline(quoted, (), None, left=2)
     told = page.headline(theorem, (), DOCS)
     saved = json.loads((DOCS / "counterexamples" / "dfedsgpsm.theorem_1-printed.json").read_text())
     assert saved["violated"]
     assert "is false as printed" in told
     assert f"{saved['ratio']:.3g} times" in told
     assert "(counterexamples/dfedsgpsm.theorem_1-printed.json)" in told
-    assert page.refutation(theorem, tmp_path) == ""
+    assert "(counterexamples/" not in page.refutation(theorem, tmp_path)  # no such file there
+    assert page.refutation(quoted, DOCS) == ""
     held = bounds.get("dfedsgpsm.theorem_1", "corrected")
     assert page.refutation(held, DOCS) == ""

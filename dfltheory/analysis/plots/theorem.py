@@ -65,6 +65,8 @@ def terms_over(theorem: Theorem, name: str, values: Mapping[str, Any]) -> Figure
         axes.set(xscale="linear" if GLOSSARY[name].high == 1 else "log", yscale="log")
         axes.set_ylim(bottom=max(axes.get_ylim()[0], float(drawn.max()) * 1e-12))
         axes.set_xlabel(rf"${GLOSSARY[name].latex}$  ({GLOSSARY[name].meaning.split(';')[0]})")
-        axes.set(ylabel="bound and its terms", title=f"{theorem.title} [{theorem.variant}]")
+        refuted = " (refuted in general)" if theorem.status.refuted else ""
+        title = f"{theorem.title} [{theorem.variant}]{refuted}"
+        axes.set(ylabel="bound and its terms", title=title)
         figure.legend(loc="outside right upper")
     return figure

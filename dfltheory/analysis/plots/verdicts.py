@@ -92,12 +92,16 @@ def _silent(verdicts: Sequence[Judged], reasons: bool) -> list[str]:
     """The lines that say which of the verdicts are not applicable."""
     silent = [v for v in verdicts if v.kind == "not applicable"]
     if reasons:
-        lines = [f"{v.variant}, not applicable: {v.reason}" for v in silent]
+        lines = [f"{v.variant}{_refuted(v)}, not applicable: {v.reason}" for v in silent]
     elif len(silent) > _MOST_NAMES:
         lines = [f"not applicable: {len(silent)} of {len(verdicts)} variants"]
     else:
         lines = [f"not applicable: {', '.join(v.variant for v in silent)}"] if silent else []
     return [part for line in lines for part in wrap(look.literal(line), 62 if reasons else 34)]
+
+
+def _refuted(verdict: Judged) -> str:
+    return " (refuted in general)" if verdict.status.refuted else ""
 
 
 def families(verdicts: Iterable[Judged]) -> dict[str, list[Judged]]:
@@ -187,7 +191,8 @@ def _draw_family(ax: Axes, family: Sequence[Judged]) -> None:
     table = np.array([bound_over(verdict, horizons) for verdict in family])
     single = np.isfinite(table[0]).sum() == 1
     worn = {"markersize": 3.5, **worn, "markevery": None if single else _spread(horizons)}
-    ax.plot(horizons, table[0], label=f"bound, {first.variant}", clip_on=not single, **worn)
+    label = f"bound, {first.variant}{_refuted(first)}"
+    ax.plot(horizons, table[0], label=label, clip_on=not single, **worn)
     if len(family) == 1:
         return
     known = np.isfinite(table).any(axis=0)

@@ -1,0 +1,326 @@
+"""Canonical form of a statement, and its hash.
+
+Two statements with equal canonical forms make the same claim, however they are written: the order of terms
+and conditions, the names of terms and definitions, prose, the file format and the version of SymPy do not
+matter. What counts: the bound, the conditions, the left-hand side, the schedule, the scope, and the
+quantities that a statement adds to the glossary. A formula becomes a sum of monomials with exact rational
+coefficients; products of sums are not expanded, so that a formula that was rearranged may have another hash.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import MISSING, dataclass, fields
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import sympy as sp
+
+from dfltheory.bounds.symbols import BUILT_IN, GLOSSARY
+from dfltheory.bounds.units import Expr, Unit
+
+if TYPE_CHECKING:
+    from dfltheory.bounds.clauses import Condition, Statement
+
+FORMAT = 1
+DISPLAY_ONLY = frozenset({"latex", "averaging", "carries", "notation"})
+"""Fields of a left-hand side or a scope that do not change the claim; the measure determines ``carries``."""
+UNORDERED = frozenset({sp.Max, sp.Min})
+LARGEST_POWER = 10_000
+"""Numbers are raised to whole powers up to this; beyond it they stay as powers."""
+LARGEST_PRIME = 1000
+"""Bases of powers that are numbers are divided by primes up to this."""
+
+PACKAGE = __name__.partition(".")[0]
+
+
+# -- formulas -----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class LinearCombination:
+    """A sum of monomials: (monomial, coefficient) pairs, sorted, without zero coefficients."""
+
+    terms: tuple[tuple[Monomial, Fraction], ...] = ()
+
+    @property
+    def constant(self) -> Fraction | None:
+        """Its value if it is a number."""
+        if not self.terms:
+            return Fraction(0)
+        monomial, coefficient = self.terms[0]
+        is_number = len(self.terms) == 1 and not monomial
+        return coefficient if is_number else None
+
+    def __str__(self) -> str:
+        return " + ".join(_term_text(*term) for term in self.terms) or "0"
+
+
+Monomial = tuple[tuple[str, LinearCombination], ...]
+"""A product of powers: (base, exponent) pairs, sorted by base."""
+
+Powers = dict[str, LinearCombination]
+
+
+def formula_text(formula: Expr) -> str:
+    """The canonical form of a formula as text."""
+    return str(_expression(sp.sympify(formula)))
+
+
+def _term_text(monomial: Monomial, coefficient: Fraction) -> str:
+    return "*".join([str(coefficient), *(f"{base}^({exponent})" for base, exponent in monomial)])
+
+
+def _combination(terms: Mapping[Monomial, Fraction]) -> LinearCombination:
+    kept = [(monomial, coefficient) for monomial, coefficient in terms.items() if coefficient]
+    return LinearCombination(tuple(sorted(kept, key=lambda term: _term_text(*term))))
+
+
+def _number(value: Fraction | int) -> LinearCombination:
+    return _combination({(): Fraction(value)})
+
+
+ONE = _number(1)
+
+
+def _base(text: str, exponent: LinearCombination = ONE) -> LinearCombination:
+    return _product(Fraction(1), {text: exponent})
+
+
+def _add(summands: list[LinearCombination]) -> LinearCombination:
+    total: dict[Monomial, Fraction] = {}
+    for summand in summands:
+        for monomial, coefficient in summand.terms:
+            total[monomial] = total.get(monomial, Fraction(0)) + coefficient
+    return _combination(total)
+
+
+def _product(coefficient: Fraction, powers: Powers) -> LinearCombination:
+    """``coefficient`` times the powers; powers of primes lose their whole part to the coefficient."""
+    kept: Powers = {}
+    for base, exponent in powers.items():
+        value = exponent.constant
+        if base.isdecimal() and value is not None and abs(value) <= LARGEST_POWER:
+            whole = math.floor(value)
+            coefficient *= Fraction(int(base)) ** whole
+            exponent = _number(value - whole)
+        if exponent.terms:
+            kept[base] = exponent
+    return _combination({tuple(sorted(kept.items(), key=lambda power: power[0])): coefficient})
+
+
+def _multiply(factors: list[LinearCombination]) -> LinearCombination:
+    """The product. A number times a sum is multiplied out; a product of sums is not."""
+    coefficient = Fraction(1)
+    powers: Powers = {}
+    sums: dict[str, LinearCombination] = {}
+    for factor in factors:
+        content, primitive = _primitive(factor)
+        coefficient *= content
+        if len(primitive.terms) == 1:
+            monomial = primitive.terms[0][0]
+        elif primitive.terms:
+            text = f"({primitive})"
+            sums[text] = primitive
+            monomial = ((text, ONE),)
+        else:
+            return LinearCombination()
+        for base, exponent in monomial:
+            powers[base] = _add([powers.get(base, LinearCombination()), exponent])
+    result = _product(coefficient, powers)
+    monomial, coefficient = result.terms[0]
+    if len(monomial) == 1 and monomial[0][0] in sums and monomial[0][1] == ONE:
+        only = sums[monomial[0][0]]
+        return _combination({part: coefficient * value for part, value in only.terms})
+    return result
+
+
+def _primitive(value: LinearCombination) -> tuple[Fraction, LinearCombination]:
+    """``value`` as a number times a sum whose coefficients are whole numbers without a common divisor; the
+    number is positive unless ``value`` has a single term."""
+    if not value.terms:
+        return Fraction(1), value
+    coefficients = [coefficient for _, coefficient in value.terms]
+    if len(coefficients) == 1:
+        content = coefficients[0]
+    else:
+        divisor = math.gcd(*(c.numerator for c in coefficients))
+        multiple = math.lcm(*(c.denominator for c in coefficients))
+        content = Fraction(divisor, multiple)
+    return content, _combination({monomial: c / content for monomial, c in value.terms})
+
+
+def _power(base: LinearCombination, exponent: LinearCombination, nonnegative: bool) -> LinearCombination:
+    """``base`` to ``exponent``; ``nonnegative``: every symbol in ``base`` is."""
+    content, primitive = _primitive(base)
+    value = exponent.constant
+    whole = value is not None and value.denominator == 1
+    if not base.terms or (content < 0 and not whole):
+        return _base(f"({base})", exponent)
+    powers: Powers = {}
+    if len(primitive.terms) == 1:
+        inner = primitive.terms[0][0]
+        if not whole and not (nonnegative and all(_is_name(name) for name, _ in inner)):
+            return _multiply([_number_power(content, exponent), _base(f"({primitive})", exponent)])
+        for name, old in inner:
+            powers[name] = _multiply([old, exponent])
+    elif value == 1:
+        return base
+    else:
+        powers[f"({primitive})"] = exponent
+    return _multiply([_number_power(content, exponent), _product(Fraction(1), powers)])
+
+
+def _is_name(base: str) -> bool:
+    return base.isidentifier() or base.isdecimal()
+
+
+def _number_power(number: Fraction, exponent: LinearCombination) -> LinearCombination:
+    value = exponent.constant
+    if value is not None and value.denominator == 1 and abs(value) <= LARGEST_POWER:
+        return _number(number ** int(value))
+    minus = _multiply([_number(-1), exponent])
+    powers: Powers = {}
+    for prime, multiplicity in _factors(number.numerator).items():
+        powers[prime] = _multiply([_number(multiplicity), exponent])
+    for prime, multiplicity in _factors(number.denominator).items():
+        powers[prime] = _multiply([_number(multiplicity), minus])
+    return _product(Fraction(1), powers)
+
+
+def _factors(number: int) -> dict[str, int]:
+    """Prime factors up to ``LARGEST_PRIME`` with their multiplicities, and what remains."""
+    found: dict[str, int] = {}
+    for divisor in range(2, LARGEST_PRIME + 1):
+        while number % divisor == 0:
+            found[str(divisor)] = found.get(str(divisor), 0) + 1
+            number //= divisor
+    if number != 1:
+        found[str(number)] = 1
+    return found
+
+
+def _expression(formula: Expr) -> LinearCombination:
+    if isinstance(formula, sp.Rational):
+        return _number(Fraction(int(formula.p), int(formula.q)))
+    if isinstance(formula, sp.Float):
+        return _number(Fraction(repr(float(formula))))
+    if isinstance(formula, sp.Symbol):
+        return _base(formula.name)
+    if formula == sp.E:
+        return _base("exp(1)")
+    arguments = [_expression(argument) for argument in formula.args]
+    if isinstance(formula, sp.Add):
+        return _add(arguments)
+    if isinstance(formula, sp.Mul):
+        return _multiply(arguments)
+    if isinstance(formula, sp.Pow):
+        nonnegative = all(symbol.is_nonnegative for symbol in formula.base.free_symbols)
+        return _power(arguments[0], arguments[1], nonnegative)
+    if isinstance(formula, sp.exp):
+        return _base("exp(1)", arguments[0])
+    texts = [str(argument) for argument in arguments]
+    if formula.func in UNORDERED:
+        texts = sorted(set(texts))
+    if not texts:
+        return _base(str(formula))
+    return _base(f"{formula.func.__name__}({', '.join(texts)})")
+
+
+# -- statements ---------------------------------------------------------------------------------------------
+
+
+def canonical_document(statement: Statement) -> dict[str, Any]:
+    """The canonical form of a statement as plain data."""
+    return {
+        "format": FORMAT,
+        "relation": _relation(statement),
+        "left": _fields(statement.lhs),
+        "bound": formula_text(statement.bound),
+        "conditions": sorted({_condition(statement, condition) for condition in statement.conditions}),
+        "schedule": {name: formula_text(statement.expand(e)) for name, e in statement.schedule.items()},
+        "scope": _fields(statement.scope),
+        "quantities": _own_quantities(statement),
+    }
+
+
+def statement_hash(statement: Statement) -> str:
+    """A digest of the canonical form: 32 hexadecimal digits."""
+    text = json.dumps(canonical_document(statement), sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode("utf-8")).hexdigest()[:32]
+
+
+def _relation(statement: Statement) -> str:
+    """How the left-hand side relates to the bound, and whether the schedule is imposed."""
+    if statement.order:
+        return "O(.)"
+    if statement.kind == "corollary" and statement.schedule:
+        return "<= under the schedule"
+    return {"lower bound": ">=", "definition": "="}.get(statement.kind, "<=")
+
+
+def _condition(statement: Statement, condition: Condition) -> str:
+    left, right = (formula_text(statement.expand(side)) for side in (condition.left, condition.right))
+    return f"{left} {'<' if condition.strict else '<='} {right}"
+
+
+def _fields(record: Any) -> dict[str, Any]:
+    """The fields of a dataclass that are not at their defaults, so that a new field with a default changes
+    no hash."""
+    found: dict[str, Any] = {}
+    for entry in fields(record):
+        if entry.name in DISPLAY_ONLY:
+            continue
+        value = _plain(getattr(record, entry.name))
+        default = entry.default
+        if entry.default_factory is not MISSING:
+            default = entry.default_factory()
+        if default is MISSING or value != _plain(default):
+            found[entry.name] = value
+    return found
+
+
+def _plain(value: Any) -> Any:
+    """A field's value as plain data; numbers are exact, and the order of a list does not count."""
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, sp.Basic):
+        return formula_text(value)
+    if isinstance(value, float) and not math.isfinite(value):
+        return repr(value)
+    if isinstance(value, int):
+        return str(int(value))
+    if isinstance(value, float):
+        return str(Fraction(repr(float(value))))
+    if isinstance(value, str):
+        return _name(value)
+    if isinstance(value, Unit):
+        return [str(exponent) for _, exponent in value.scales]
+    if isinstance(value, Mapping):
+        return {str(name): _plain(entry) for name, entry in value.items()}
+    if isinstance(value, tuple | list | set | frozenset):
+        return sorted((_plain(entry) for entry in value), key=json.dumps)
+    if isinstance(value, type):
+        return _name(f"{value.__module__}:{value.__qualname__}")
+    return f"law: {getattr(value, '__qualname__', type(value).__name__)}"
+
+
+def _name(text: str) -> str:
+    """A class of this package by its name alone, as theorem files write it; other text as it is."""
+    module, colon, name = text.rpartition(":")
+    return name if colon and module.partition(".")[0] == PACKAGE else text
+
+
+def _own_quantities(statement: Statement) -> dict[str, Any]:
+    """What the statement adds to the glossary: unit and range by name."""
+    in_schedule = {s.name for e in statement.schedule.values() for s in sp.sympify(e).free_symbols}
+    names = {*statement.needs, *in_schedule} - BUILT_IN
+    known = [GLOSSARY[name] for name in sorted(names) if name in GLOSSARY]
+    counted = ("unit", "low", "high", "open_low", "open_high", "whole")
+    return {q.name: {field: _plain(getattr(q, field)) for field in counted} for q in known}
+
+
+__all__ = ["canonical_document", "formula_text", "statement_hash"]

@@ -1,0 +1,131 @@
+"""Status of a statement: refuted, proved, or not examined.
+
+A status belongs to the content of a statement, not to its name: ``status.json`` maps hashes of canonical
+forms (:mod:`dfltheory.bounds.canonical`) to what the saved searches and proof checks found. A statement whose
+hash is not in the file is *not examined*. ``python -m validation.statuses`` writes the file.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+from dfltheory.bounds.canonical import statement_hash
+from dfltheory.errors import DataError
+
+if TYPE_CHECKING:
+    from dfltheory.bounds.clauses import Statement
+
+Kind = Literal["refuted", "proved", "proved from cited lemmas", "not examined"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
+FILE = Path(__file__).parent / "status.json"
+FORMAT = 1
+LINES = 5
+"""Most lines of a stored counterexample."""
+
+
+@dataclass(frozen=True)
+class Status:
+    """What is known about a statement in general, whatever one run shows.
+
+    Attributes
+    ----------
+    kind : ``refuted`` by an instance within all its assumptions; ``proved``: the proof kernel checked the
+        whole proof; ``proved from cited lemmas``: the step from the lemmas named in ``how`` was checked, the
+        lemmas were not; ``not examined``: neither
+    how : what refutes it, or what was checked and under which hypotheses
+    ratio : measured / bound of the counterexample; of a statement in O(.) the growth of that ratio over the
+        range searched
+    counterexample : at most five lines: the clients' functions, W, start, step size, measured and bound
+    command : what repeats the search or the check
+    search : what a search for a counterexample covered, if one was made
+    name : KEY:VARIANT of the registered statement under which the counterexample is stored
+    """
+
+    kind: Kind = "not examined"
+    how: str = ""
+    ratio: float | None = None
+    counterexample: tuple[str, ...] = ()
+    command: str = ""
+    search: str = ""
+    name: str = ""
+
+    @property
+    def refuted(self) -> bool:
+        return self.kind == "refuted"
+
+    def to_dict(self) -> dict[str, Any]:
+        """The fields that say something, as plain data."""
+        values = {name: getattr(self, name) for name in _FIELDS}
+        values["counterexample"] = list(self.counterexample)
+        return {name: value for name, value in values.items() if value not in ("", [], None)}
+
+    @property
+    def show_command(self) -> str:
+        """The command that prints the stored counterexample."""
+        return f"dfltheory falsify --show {self.name}" if self.refuted and self.name else ""
+
+    def __str__(self) -> str:
+        if self.refuted:
+            command = f", `{self.show_command}`" if self.name else ""
+            return f"refuted ({self.how}{command})"
+        details = "; ".join(part for part in (self.how, self.search) if part)
+        return f"{self.kind} ({details})" if details else self.kind
+
+
+_FIELDS = ("kind", "how", "ratio", "counterexample", "command", "search", "name")
+_TEXTS = ("how", "command", "search", "name")
+NOT_EXAMINED = Status()
+
+
+def status_of(statement: Statement) -> Status:
+    """The status of a statement, by its content."""
+    return _stored().get(statement_hash(statement), NOT_EXAMINED)
+
+
+def status_from_dict(document: Any) -> Status:
+    """The status that :meth:`Status.to_dict` wrote.
+
+    Raises
+    ------
+    DataError
+        A field is unknown or is not what it must be.
+    """
+    if not isinstance(document, Mapping):
+        raise DataError(f"a status must be a mapping, not {type(document).__name__}")
+    unknown = sorted(set(document) - set(_FIELDS))
+    if unknown:
+        raise DataError(f"a status has no field {unknown[0]!r:.40}; known: {', '.join(_FIELDS)}")
+    kind = document.get("kind")
+    if kind not in KINDS:
+        raise DataError(f"status.kind = {kind!r:.40} must be one of {', '.join(KINDS)}")
+    texts = {name: document.get(name, "") for name in _TEXTS}
+    for name, text in texts.items():
+        if not isinstance(text, str):
+            raise DataError(f"status.{name} must be text")
+    lines = document.get("counterexample", [])
+    if (
+        not isinstance(lines, list | tuple)
+        or len(lines) > LINES
+        or not all(isinstance(x, str) for x in lines)
+    ):
+        raise DataError(f"status.counterexample must be at most {LINES} lines of text")
+    ratio = document.get("ratio")
+    if isinstance(ratio, bool) or not isinstance(ratio, int | float | None):
+        raise DataError("status.ratio must be a number")
+    ratio = None if ratio is None else float(ratio)
+    return Status(kind=kind, ratio=ratio, counterexample=tuple(lines), **texts)
+
+
+@cache
+def _stored() -> dict[str, Status]:
+    """Hash -> status."""
+    document = json.loads(FILE.read_text(encoding="utf-8"))
+    return {digest: status_from_dict(entry["status"]) for digest, entry in document["statements"].items()}
+
+
+__all__ = ["KINDS", "NOT_EXAMINED", "Kind", "Status", "status_from_dict", "status_of"]

@@ -1,0 +1,176 @@
+"""Writer of ``dfltheory/bounds/status.json``, the status of each examined statement by its content.
+
+``python -m validation.statuses`` replays the saved outcomes of searches (``docs/counterexamples``), stores
+what they show in ``docs/searches.json``, and joins that with the results of the proof checks
+(``docs/proofs.json``). An outcome counts for the statement that is registered under its name today only if
+its instance replays on it with the saved ratio; an outcome whose file and statement have not changed is not
+replayed again. A proof counts for the statement whose hash it was checked for.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from collections.abc import Mapping
+from dataclasses import replace
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from dfltheory.analysis.falsify import Finding, replay
+from dfltheory.analysis.falsify.describe import counterexample_lines, refuted_by
+from dfltheory.analysis.falsify.finding import COMMON
+from dfltheory.bounds import registry
+from dfltheory.bounds.canonical import statement_hash
+from dfltheory.bounds.status import FILE, FORMAT, Status, status_from_dict
+from dfltheory.errors import DFLTheoryError, InputError
+from dfltheory.files import write_json
+
+DOCS = Path(__file__).parent.parent / "docs"
+OUTCOMES = DOCS / "counterexamples"
+PROOFS = DOCS / "proofs.json"
+SEARCHES = DOCS / "searches.json"
+TOLERANCE = 1e-6
+"""Largest relative deviation of a replayed ratio from the saved one."""
+
+Record = dict[str, Any]
+
+
+def search_records(outcomes: Path = OUTCOMES, old: Mapping[str, Record] | None = None) -> dict[str, Record]:
+    """File name -> digest of the file, hash and name of the statement, status. Outcomes that do not replay on
+    today's statement are left out."""
+    before = old or {}
+    found: dict[str, Record] = {}
+    for file in sorted(outcomes.glob("*.json")):
+        name, hashes = key_of(file)
+        known = before.get(file.name)
+        if known is not None and known["hashes"] == hashes:
+            found[file.name] = known
+            continue
+        document = json.loads(file.read_text(encoding="utf-8"))
+        finding = _replayed(file, document)
+        if finding is None:
+            print(f"{file.name} does not replay on {name}: not counted", file=sys.stderr)
+            continue
+        refuted = finding.violated
+        found_status = _refutation(document, finding, name, file.name) if refuted else _search(document)
+        found[file.name] = {"name": name, "hashes": hashes, "status": found_status.to_dict()}
+    return found
+
+
+def key_of(file: Path) -> tuple[str, dict[str, str]]:
+    """The statement of a saved outcome, and the digests of the file and of that statement today."""
+    content = file.read_bytes()
+    document = json.loads(content)
+    about = document.get("divergence") or document
+    theorem = registry.get(about["key"], about["variant"])
+    hashes = {"file": sha256(content).hexdigest()[:16], "statement": statement_hash(theorem)}
+    return f"{theorem.key}:{theorem.variant}", hashes
+
+
+def entries(searches: Mapping[str, Record], proofs: Mapping[str, Record]) -> dict[str, Record]:
+    """Hash -> names of the statements and their status.
+
+    Raises
+    ------
+    InputError
+        A statement is both refuted and proved.
+    """
+    found: dict[str, Record] = {}
+    for record in searches.values():
+        digest = record["hashes"]["statement"]
+        entry = {"statements": [record["name"]], "status": record["status"]}
+        found[digest] = _merged(found.get(digest), entry)
+    for digest, result in proofs.items():
+        entry = {"statements": result["statements"], "status": _proof_status(result).to_dict()}
+        found[digest] = _merged(found.get(digest), entry)
+    return dict(sorted(found.items()))
+
+
+def _replayed(file: Path, document: Mapping[str, Any]) -> Finding | None:
+    """The outcome run again; None where it gives another result."""
+    try:
+        finding = replay(file)
+    except DFLTheoryError as wrong:
+        print(f"{file.name}: {wrong}", file=sys.stderr)
+        return None
+    same = finding.violated is document["violated"]
+    close = math.isclose(finding.ratio, float(document["ratio"]), rel_tol=TOLERANCE)
+    return finding if same and close else None
+
+
+def _refutation(document: Mapping[str, Any], finding: Finding, name: str, file: str) -> Status:
+    readings = document.get("readings") or {}
+    reading = next((n for n, one in readings.items() if one["violated"]), "")
+    under = f", {reading}" if reading and reading != COMMON else ""
+    return Status(
+        kind="refuted",
+        how=f"{refuted_by(finding)}{under}",
+        ratio=finding.ratio,
+        counterexample=counterexample_lines(finding),
+        command=f"dfltheory falsify --replay docs/counterexamples/{file}",
+        search=f"found by `{document['command']}`",
+        name=name,
+    )
+
+
+def _search(document: Mapping[str, Any]) -> Status:
+    words = (
+        f"no counterexample in {document['evaluations']} candidates, {document['seconds']:.0f} s; "
+        f"largest measured/bound {_below_one(float(document['ratio']))}"
+    )
+    return Status(search=words, command=document["command"])
+
+
+def _below_one(ratio: float) -> str:
+    """Three digits; a ratio just below 1 is not rounded up to it."""
+    return f"1 - {1 - ratio:.1g}" if 0.9995 <= ratio < 1 else f"{ratio:.3g}"
+
+
+def _proof_status(result: Mapping[str, Any]) -> Status:
+    """The status that a proof check gives."""
+    command = "python -m dfltheory.bounds.proofs_page docs/proofs.md"
+    if result["method"] == "kernel-checked":
+        parent = (
+            f" for {result['from']}, of which it is the case under its schedule" if "from" in result else ""
+        )
+        how = (
+            f"whole proof checked by the proof kernel{parent}; hypotheses: {', '.join(result['hypotheses'])}"
+        )
+        return Status(kind="proved", how=how, command=command)
+    cited = ", ".join(result["cited"])
+    how = f"the last step was checked; it cites, without a checked proof: {cited}"
+    return Status(kind="proved from cited lemmas", how=how, command=command)
+
+
+def _merged(one: Record | None, other: Record) -> Record:
+    """Two entries of equal content: what is refuted or proved, and what was searched."""
+    if one is None:
+        return other
+    first, second = (status_from_dict(entry["status"]) for entry in (one, other))
+    names = list(dict.fromkeys([*one["statements"], *other["statements"]]))
+    kinds = {first.kind, second.kind} - {"not examined"}
+    if "refuted" in kinds and len(kinds) > 1:
+        raise InputError(f"{', '.join(names)}: refuted and proved; one of the two checks is wrong")
+    main, rest = (second, first) if first.kind == "not examined" else (first, second)
+    joined = replace(main, search=main.search or rest.search)
+    return {"statements": names, "status": joined.to_dict()}
+
+
+def read(file: Path) -> dict[str, Record]:
+    return json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
+
+
+def main(arguments: list[str]) -> int:
+    if arguments:
+        print("usage: python -m validation.statuses", file=sys.stderr)
+        return 2
+    searches = search_records(OUTCOMES, read(SEARCHES))
+    write_json(SEARCHES, searches)
+    write_json(FILE, {"format": FORMAT, "statements": entries(searches, read(PROOFS))})
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
