@@ -132,12 +132,12 @@ def _proof_status(result: Mapping[str, Any]) -> Status:
     """The status that a proof check gives."""
     command = "python -m dfltheory.bounds.proofs_page docs/proofs.md"
     if result["method"] == "kernel-checked":
-        parent = (
-            f" for {result['from']}, of which it is the case under its schedule" if "from" in result else ""
-        )
-        how = (
-            f"whole proof checked by the proof kernel{parent}; hypotheses: {', '.join(result['hypotheses'])}"
-        )
+        parent = ""
+        if "from" in result:
+            parent = f" for {result['from']}, from which it follows by its declared step"
+        rules = f"{result['rules']} rules, each a textbook statement"
+        hypotheses = ", ".join(result["hypotheses"])
+        how = f"whole proof checked by the proof kernel{parent} ({rules}); hypotheses: {hypotheses}"
         return Status(kind="proved", how=how, command=command)
     cited = ", ".join(result["cited"])
     how = f"the last step was checked; it cites, without a checked proof: {cited}"

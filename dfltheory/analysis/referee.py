@@ -27,7 +27,7 @@ from dfltheory.bounds.checks.errata import Entry, Errata, behind, errata
 from dfltheory.bounds.checks.everyday import everyday
 from dfltheory.bounds.checks.ledger import ORDER as STATUSES
 from dfltheory.bounds.checks.ledger import examine
-from dfltheory.bounds.checks.run import audit
+from dfltheory.bounds.checks.run import CHECKS, audit
 from dfltheory.bounds.checks.vacuous import trivials
 from dfltheory.bounds.display import condition_latex, expression_latex, sequences
 from dfltheory.bounds.errata import names_of, statement
@@ -96,7 +96,8 @@ def referee(
         certificate="" if instead is None else str(instead.status),
         status=status,
         shown=f"{_DRAW} {command} --counterexample FILE" if status.refuted and saved is None else "",
-        examined=worded(examined(theorem, status)),
+        examined=worded(examined(theorem, status, sum(f.severity == "error" for f in mine))),
+        checks=", ".join(CHECKS),
         instead_formula="" if instead is None else mathml(instead.latex(), "block"),
         phase=phase,
         phase_caption=said,

@@ -167,13 +167,6 @@ def carried(changed: Iterable[Theorem]) -> dict[tuple[str, str], Theorem]:
     return now
 
 
-def refuted(keys: Iterable[str]) -> dict[tuple[str, str], str]:
-    """(key, variant) of the statements of these keys' papers with saved counterexamples -> the mistake."""
-    papers = sorted({key.split(".")[0] for key in keys} & set(registry.papers()))
-    mistakes = (m for paper in papers for m in registry.mistakes(paper))
-    return {(t.key, t.variant): m.id for m in mistakes for t in map(statement, m.refutes)}
-
-
 __all__ = [
     "CONSTANT",
     "Errata",
@@ -186,6 +179,5 @@ __all__ = [
     "TYPO",
     "carried",
     "names_of",
-    "refuted",
     "statement",
 ]

@@ -258,10 +258,16 @@ def refutation(theorem: Theorem, docs: Path | None, linked: bool = True, status:
     return f"a {saved} {what} inside all its assumptions: {status.how}"
 
 
-def examined(theorem: Theorem, status: Status) -> str:
-    """Which checks and searches of a statement ran without finding an error, and what runs the others."""
-    checked = f"the audit's {len(CHECKS)} checks ({', '.join(CHECKS)}) report no error"
-    return "; ".join((checked, _searched(theorem, status), _proof(theorem, status)))
+def examined(theorem: Theorem, status: Status, errors: int = 0) -> str:
+    """Which checks and searches of a statement ran, with the number of ``errors`` of the audit, and what runs
+    the others."""
+    count = {0: "no error", 1: "1 error"}.get(errors, f"{errors} errors")
+    said = [f"the audit's {len(CHECKS)} checks report {count}", _searched(theorem, status)]
+    if status.kind == "not examined":
+        said.append("its proof was not checked by the proof kernel")
+    elif not status.refuted:
+        said.append(f"{status.kind}: {status.how}")
+    return "; ".join(said)
 
 
 def _searched(theorem: Theorem, status: Status) -> str:
@@ -276,12 +282,6 @@ def _searched(theorem: Theorem, status: Status) -> str:
     else:
         command = "dfltheory falsify FILE.py:NAME"
     return f"not searched for a counterexample: `{command}` searches"
-
-
-def _proof(theorem: Theorem, status: Status) -> str:
-    if status.kind == "not examined":
-        return "its proof was not checked by the proof kernel"
-    return f"{status.kind}: {status.how}"
 
 
 def _entry(entry: Entry, docs: Path | None) -> list[str]:

@@ -163,6 +163,16 @@ def test_what_ran_is_reported_and_what_did_not_has_its_command(key, variant, sai
     assert said in text
     assert "no mistake was found" not in text.lower()
     assert all(check in text for check in CHECKS)
+    assert "checks report no error" in text
+
+
+def test_errors_of_the_audit_are_counted_where_it_is_said_what_ran(quick, monkeypatch):
+    theorem = bounds.get("dfedsam.theorem_4_5")
+    finding = SimpleNamespace(severity="error")
+    monkeypatch.setattr(referee, "_errata", lambda theorem: (Errata("none", (), ()), [finding, finding]))
+    text = referee.referee(theorem, "dfltheory referee")
+    assert "checks report 2 errors" in text
+    assert "report no error" not in text
 
 
 def own_statement():

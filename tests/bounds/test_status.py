@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import tomllib
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
@@ -104,6 +105,11 @@ def test_file_is_what_the_writer_makes_from_the_stored_results():
     assert statuses.entries(SEARCHES, statuses.read(statuses.PROOFS)) == STORED
 
 
+def test_file_ships_in_the_wheel():
+    project = tomllib.loads((statuses.DOCS.parent / "pyproject.toml").read_text(encoding="utf-8"))
+    assert "bounds/status.json" in project["tool"]["setuptools"]["package-data"]["dfltheory"]
+
+
 def test_stored_searches_are_of_the_outcome_files_and_statements_of_today():
     files = sorted(statuses.OUTCOMES.glob("*.json"))
     assert sorted(SEARCHES) == [file.name for file in files]
@@ -160,7 +166,7 @@ def test_an_outcome_does_not_count_for_another_statement_of_the_same_name(tmp_pa
 def test_a_statement_that_is_refuted_and_proved_is_an_error():
     (name,) = [n for n in SEARCHES if n == "dfedsam.theorem_4_5-printed.json"]
     digest = SEARCHES[name]["hashes"]["statement"]
-    proof = {"statements": ["a.b:c"], "method": "kernel-checked", "hypotheses": ["smooth"]}
+    proof = {"statements": ["a.b:c"], "method": "kernel-checked", "hypotheses": ["smooth"], "rules": 3}
     with pytest.raises(InputError, match="refuted and proved"):
         statuses.entries({name: SEARCHES[name]}, {digest: proof})
 
