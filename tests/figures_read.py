@@ -62,12 +62,13 @@ def panel(ax, outcome, verdicts):
     assert len(families) <= 3
     for meaning, members in families.items():
         main = next((v for v in members if v.variant == meaning), members[0])
-        x, y = lines[f"bound, {main.variant}"].get_data()
+        label = f"bound, {main.variant}" + (" (refuted)" if main.status.refuted else "")
+        x, y = lines[label].get_data()
         assert x[-1] == main.rounds
         assert y[-1] == pytest.approx(main.bound, rel=1e-9)
         if name:
             assert (lines[name].get_ydata()[-1] < y[-1]) == (main.ratio < 1)
-        expected.add(f"bound, {main.variant}")
+        expected.add(label)
         if len(members) > 1:
             label = f"range of the {meaning} variants"
             corners = np.concatenate([path.vertices for path in bands[label]])

@@ -122,7 +122,8 @@ def replayed_status(theorem: Theorem, counterexample: Path) -> Status:
     InputError
         It is about another statement, or its instance does not violate this one.
     """
-    finding = replay(counterexample)
+    registered = registry.known(theorem.key, theorem.variant)
+    finding = replay(counterexample, None if registered else theorem)
     about = finding.theorem
     if about is None or statement_hash(about) != statement_hash(theorem):
         raise InputError(f"{counterexample} is about {about}, which does not state what {theorem} does")

@@ -19,7 +19,7 @@ from dfltheory.bounds import symbols as s
 from dfltheory.bounds.checks.errata import Errata
 from dfltheory.bounds.checks.run import CHECKS
 from dfltheory.cli import run
-from dfltheory.errors import InputError
+from dfltheory.errors import DFLTheoryError, InputError
 
 DOCS = Path(__file__).parents[2] / "docs"
 SAVED = DOCS / "counterexamples" / "dfedsgpsm.theorem_1-printed.json"
@@ -206,8 +206,10 @@ def test_a_counterexample_file_refutes_after_its_replay(quick, counterexample):
 def test_a_counterexample_file_is_not_believed(quick, counterexample, tmp_path):
     mine = own_statement()
     other = replace(mine, parts={name: 2 * part for name, part in mine.parts.items()})
-    with pytest.raises(InputError, match="is about"):
+    with pytest.raises(DFLTheoryError, match=r"mine\.theorem_1"):
         referee.referee(other, "", counterexample)
+    with pytest.raises(DFLTheoryError, match="is about"):
+        referee.referee(bounds.get("dfedsam.theorem_4_5"), "", counterexample)
     corrected = DOCS / "counterexamples" / "dfedsam.theorem_4_5-corrected.json"
     claimed = json.loads(corrected.read_text(encoding="utf-8")) | {"violated": True, "ratio": 2.0}
     forged = tmp_path / "forged.json"

@@ -165,7 +165,7 @@ def test_a_field_at_its_default_is_not_part_of_the_form():
 SCOPE_CHANGES = {
     "algorithms": lambda scope: (*scope.algorithms, "DSGT"),
     "network": lambda scope: "column-stochastic" if scope.network != "column-stochastic" else "symmetric",
-    "change": lambda scope: "random" if scope.change != "random" else "fixed",
+    "sequence": lambda scope: (*scope.sequence, "windows"),
     "common_start": lambda scope: not scope.common_start,
     "participation": lambda scope: "sampled" if scope.participation == "full" else "full",
     "bounded_gradients": lambda scope: not scope.bounded_gradients,

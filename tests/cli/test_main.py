@@ -108,7 +108,7 @@ def test_validate_writes_the_folder(capsys, tmp_path):
     assert code == 0
     assert (tmp_path / "new" / "folder" / "report.html").is_file()
     assert "report.html" in said.out
-    assert "here (refuted in general: DFedSAM-E1)" in said.out
+    assert "here (refuted in general: 52.7 times the bound)" in said.out
 
 
 def test_a_violated_bound_is_status_1(capsys, monkeypatch):

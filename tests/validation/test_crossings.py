@@ -87,7 +87,8 @@ def test_the_cover_says_what_its_verdicts_say(outcomes, family):
             (told,) = [text.get_text().replace("\n", " ") for text in ax.texts]
             assert told == f"{verdict.kind}: measured is {verdict.ratio:.2g} times the bound"
             lines = {line.get_label(): line for line in ax.get_lines()}
-            assert lines[f"bound, {verdict.variant}"].get_ydata()[-1] == pytest.approx(verdict.bound)
+            label = f"bound, {verdict.variant}" + (" (refuted)" if verdict.status.refuted else "")
+            assert lines[label].get_ydata()[-1] == pytest.approx(verdict.bound)
         line = panels[4 * row + 3].get_lines()[0]
         np.testing.assert_allclose(line.get_ydata(), family[row].ratios)
     plt.close(figure)

@@ -115,7 +115,7 @@ def tightness(
             horizons, estimate, low, high = _running(run, thm, confidence)
             bound = bound_over(verdict, horizons)
             ax.fill_between(horizons, low / bound, high / bound, color=look["color"], alpha=0.15, linewidth=0)
-            label = thm.variant + (" (refuted in general)" if thm.status.refuted else "")
+            label = thm.variant + (" (refuted)" if thm.status.refuted else "")
             ax.plot(horizons, estimate / bound, label=label, markevery=_every(horizons, k), **look)
         _mark_one(ax)
         ax.set(xscale="log", yscale="log", xlabel="horizon $T$ (rounds)", ylabel="measured / bound")

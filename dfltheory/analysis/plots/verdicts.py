@@ -101,7 +101,7 @@ def _silent(verdicts: Sequence[Judged], reasons: bool) -> list[str]:
 
 
 def _refuted(verdict: Judged) -> str:
-    return " (refuted in general)" if verdict.status.refuted else ""
+    return " (refuted)" if verdict.status.refuted else ""
 
 
 def families(verdicts: Iterable[Judged]) -> dict[str, list[Judged]]:
