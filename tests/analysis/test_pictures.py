@@ -141,7 +141,8 @@ def test_a_plot_of_what_is_not_applicable_has_no_bound_and_says_why(outcomes, wh
     assert verdict.kind == "not applicable"
     ax = verdict.plot()
     assert [name.split(",")[0] for name in drawn(ax)] == ["measured"]
-    assert " ".join(ax.texts[0].get_text().split()) == f"printed, not applicable: {verdict.reason}"
+    note = " (refuted)" if verdict.status.refuted else ""
+    assert " ".join(ax.texts[0].get_text().split()) == f"printed{note}, not applicable: {verdict.reason}"
 
 
 def test_points_along_an_axis_are_the_verdicts_and_what_is_silent_is_not_drawn(tmp_path):
@@ -167,7 +168,7 @@ def test_points_along_an_axis_are_the_verdicts_and_what_is_silent_is_not_drawn(t
     assert [ax.get_xlabel() for ax in grid[1]] == [r"$1-\lambda$", "$K$"]
     assert [ax.get_ylabel() for ax in grid[:, 0]] == [plots.formula(v._theorem) for v in made[0].verdicts]
     legend = [text.get_text() for text in figure.legends[0].get_texts()]
-    assert legend == ["bound, printed", "measured", "bound, corrected"]
+    assert legend == ["bound, printed (refuted)", "measured", "bound, corrected"]
     page = Study("A study", made).save(tmp_path).read_text()
     assert "Each point is a run of its own" in page
     assert "up to each horizon" not in page

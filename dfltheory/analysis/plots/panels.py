@@ -9,7 +9,7 @@ import numpy as np
 
 from dfltheory.analysis.plots import look
 from dfltheory.analysis.plots.runs import tell_points
-from dfltheory.analysis.plots.verdicts import KNOWN, draw, families, left_side
+from dfltheory.analysis.plots.verdicts import KNOWN, draw, families, left_side, refuted_note
 from dfltheory.bounds.symbols import GLOSSARY
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ def _points(ax: Any, verdicts: Sequence[Verdict], name: str) -> None:
     for meaning, family in families(verdicts).items():
         told = sorted((at(v), v.bound) for v in family)
         worn = {"markersize": 3.5, **look.MEANINGS.get(meaning, {})}
-        ax.plot(*zip(*told), label=f"bound, {family[0].variant}", **worn)
+        ax.plot(*zip(*told), label=f"bound, {family[0].variant}{refuted_note(family[0])}", **worn)
     told = sorted({(at(v), v.measured.estimate, v.measured.low, v.measured.high) for v in verdicts})
     x, y, low, high = map(np.array, zip(*told))
     worn = {"marker": "o", "markersize": 3.5, "elinewidth": 0.8, "capsize": 2, **look.MEASURED}

@@ -92,7 +92,7 @@ def _silent(verdicts: Sequence[Judged], reasons: bool) -> list[str]:
     """The lines that say which of the verdicts are not applicable."""
     silent = [v for v in verdicts if v.kind == "not applicable"]
     if reasons:
-        lines = [f"{v.variant}{_refuted(v)}, not applicable: {v.reason}" for v in silent]
+        lines = [f"{v.variant}{refuted_note(v)}, not applicable: {v.reason}" for v in silent]
     elif len(silent) > _MOST_NAMES:
         lines = [f"not applicable: {len(silent)} of {len(verdicts)} variants"]
     else:
@@ -100,7 +100,8 @@ def _silent(verdicts: Sequence[Judged], reasons: bool) -> list[str]:
     return [part for line in lines for part in wrap(look.literal(line), 62 if reasons else 34)]
 
 
-def _refuted(verdict: Judged) -> str:
+def refuted_note(verdict: Judged) -> str:
+    """What follows a variant's name in a figure if the statement is refuted in general."""
     return " (refuted)" if verdict.status.refuted else ""
 
 
@@ -191,7 +192,7 @@ def _draw_family(ax: Axes, family: Sequence[Judged]) -> None:
     table = np.array([bound_over(verdict, horizons) for verdict in family])
     single = np.isfinite(table[0]).sum() == 1
     worn = {"markersize": 3.5, **worn, "markevery": None if single else _spread(horizons)}
-    label = f"bound, {first.variant}{_refuted(first)}"
+    label = f"bound, {first.variant}{refuted_note(first)}"
     ax.plot(horizons, table[0], label=label, clip_on=not single, **worn)
     if len(family) == 1:
         return
