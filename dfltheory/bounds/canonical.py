@@ -19,11 +19,12 @@ from typing import TYPE_CHECKING, Any
 
 import sympy as sp
 
+from dfltheory.bounds.measures import MEASURES
 from dfltheory.bounds.symbols import BUILT_IN, GLOSSARY
 from dfltheory.bounds.units import Expr, Unit
 
 if TYPE_CHECKING:
-    from dfltheory.bounds.clauses import Condition, Statement
+    from dfltheory.bounds.clauses import Condition, LeftSide, Statement
 
 FORMAT = 1
 DISPLAY_ONLY = frozenset({"latex", "averaging", "carries", "notation"})
@@ -238,13 +239,21 @@ def canonical_document(statement: Statement) -> dict[str, Any]:
     return {
         "format": FORMAT,
         "relation": _relation(statement),
-        "left": _fields(statement.lhs),
+        "left": _left_side(statement.lhs),
         "bound": formula_text(statement.bound),
         "conditions": sorted({_condition(statement, condition) for condition in statement.conditions}),
         "schedule": {name: formula_text(statement.expand(e)) for name, e in statement.schedule.items()},
         "scope": _fields(statement.scope),
         "quantities": _own_quantities(statement),
     }
+
+
+def _left_side(left: LeftSide) -> dict[str, Any]:
+    """The left-hand side; a measure of the package determines its unit."""
+    found = _fields(left)
+    if left.measure in MEASURES:
+        found.pop("unit", None)
+    return found
 
 
 def statement_hash(statement: Statement) -> str:

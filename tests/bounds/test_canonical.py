@@ -174,12 +174,11 @@ SCOPE_CHANGES = {
     "letters": lambda scope: {**scope.letters, "Q": 7},
 }
 LEFT_CHANGES = {
-    "measure": lambda lhs: lhs.measure + "_other",
+    "measure": lambda lhs: "consensus",
     "aggregate": lambda lhs: "last" if lhs.aggregate != "last" else "min",
     "first": lambda lhs: lhs.first + 1,
     "last": lambda lhs: lhs.last - 1,
     "start": lambda lhs: lhs.start + 1,
-    "unit": lambda lhs: lhs.unit**2,
 }
 
 
@@ -193,6 +192,12 @@ def test_each_field_of_the_scope_counts(field):
 def test_each_field_of_the_left_hand_side_counts(field):
     lhs = replace(MAIN.lhs, **{field: LEFT_CHANGES[field](MAIN.lhs)})
     assert statement_hash(replace(MAIN, lhs=lhs)) != statement_hash(MAIN)
+
+
+def test_unit_of_a_measure_of_ones_own_counts():
+    own = replace(MAIN, lhs=replace(MAIN.lhs, measure="lyapunov"))
+    other = replace(own, lhs=replace(own.lhs, unit=own.lhs.unit**2))
+    assert statement_hash(own) != statement_hash(other)
 
 
 def test_relation_and_units_of_own_quantities_count():

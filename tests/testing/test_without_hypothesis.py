@@ -19,10 +19,7 @@ def test_one_line_says_what_is_missing():
     told = subprocess.run([sys.executable, "-c", HIDDEN], capture_output=True, text=True)
     assert told.returncode == 1
     last = told.stderr.strip().splitlines()[-1]
-    assert (
-        last
-        == "ImportError: dfltheory.testing.near_misses needs hypothesis: pip install '.[testing]'"
-    )
+    assert last == "ImportError: dfltheory.testing.near_misses needs hypothesis: pip install '.[testing]'"
 
 
 def test_the_extra_is_there():
