@@ -174,7 +174,7 @@ SCOPE_CHANGES = {
     "letters": lambda scope: {**scope.letters, "Q": 7},
 }
 LEFT_CHANGES = {
-    "measure": lambda lhs: "consensus",
+    "measure": lambda lhs: "grad_norm_sq_w",
     "aggregate": lambda lhs: "last" if lhs.aggregate != "last" else "min",
     "first": lambda lhs: lhs.first + 1,
     "last": lambda lhs: lhs.last - 1,
