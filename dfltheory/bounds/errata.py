@@ -31,11 +31,13 @@ class Mistake:
     ``cause`` a sentence with formulas between dollar signs. ``mend`` says, for the origin first, which terms
     should stand (claim -> term -> formula, or the statement whose bound it is; 0 removes one), ``where`` what
     its letters mean that are not defined there, ``demand`` which conditions are to be added (claim ->
-    conditions), ``instead`` which inequalities (same key and place) and steps (same claim and words) hold in
-    the place of false ones.
+    conditions), ``scope`` which fields of the scope are to be demanded (claim -> field -> value, as
+    ``{"common_start": True}``), ``instead`` which inequalities (same key and place) and steps (same claim and
+    words) hold in the place of false ones.
     ``corrected`` is the re-derived statement that holds instead, ``refutes`` names the statements whose saved
-    counterexamples come of it, ``lines`` the places of the ledger that it makes false, where no registered
-    statement says so: the ledger has what refutes them, how to read them, and the checks of that reading.
+    counterexamples its correction alone explains (:mod:`dfltheory.analysis.falsify.causes`), ``lines`` the
+    places of the ledger that it makes false, where no registered statement says so: the ledger has what
+    refutes them, how to read them, and the checks of that reading.
     """
 
     id: str
@@ -46,6 +48,7 @@ class Mistake:
     mend: Mapping[str, Mapping[str, Cited]] = field(default_factory=dict)
     where: tuple[Definition, ...] = ()
     demand: Mapping[str, tuple[Condition, ...]] = field(default_factory=dict)
+    scope: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     instead: tuple[Inequality | Step, ...] = ()
     corrected: str = ""
     refutes: tuple[str, ...] = ()
@@ -63,6 +66,16 @@ class Mistake:
     def mended(self) -> tuple[Theorem, ...]:
         """The statements that the mend changes, as they should read."""
         return tuple(self._mended(claim) for claim in {**self.mend, **self.demand})
+
+    def corrections(self) -> tuple[Theorem, ...]:
+        """The statements that the correction changes, hypotheses of the scope included."""
+        mended = {(t.key, t.variant): t for t in self.mended()}
+        for claim, demanded in self.scope.items():
+            theorem = statement(claim)
+            at = (theorem.key, theorem.variant)
+            before = mended.get(at, theorem)
+            mended[at] = replace(before, scope=replace(before.scope, **demanded))
+        return tuple(mended.values())
 
     def _mended(self, claim: str) -> Theorem:
         theorem = statement(claim)
@@ -101,6 +114,7 @@ class Errata:
         mend: Mapping[str, Mapping[str, Cited] | Cited] | None = None,
         *,
         demand: Mapping[str, tuple[Condition, ...]] | None = None,
+        scope: Mapping[str, Mapping[str, Any]] | None = None,
         corrected: str = "",
         refutes: Iterable[str] = (),
         **more: Any,
@@ -114,6 +128,7 @@ class Errata:
             cause,
             {self.full(claim): e for claim, e in terms.items()},
             demand={self.full(claim): conditions for claim, conditions in (demand or {}).items()},
+            scope={self.full(claim): demanded for claim, demanded in (scope or {}).items()},
             corrected=self.full(corrected),
             refutes=tuple(map(self.full, refutes)),
             **more,

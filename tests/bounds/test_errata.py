@@ -3,28 +3,26 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import pytest
 import sympy as sp
 
 from dfltheory import bounds
-from dfltheory.analysis.falsify.certify import known
-from dfltheory.analysis.falsify.core import Batch
-from dfltheory.analysis.falsify.document import built
-from dfltheory.analysis.falsify.finding import instance_of
 from dfltheory.bounds import page, registry
 from dfltheory.bounds import symbols as s
 from dfltheory.bounds.checks import errata as errata_module
 from dfltheory.bounds.checks import slips
 from dfltheory.bounds.checks.corollaries import compare_rate
 from dfltheory.bounds.checks.derivations import check_step
-from dfltheory.bounds.checks.errata import Entry, Errata, errata
+from dfltheory.bounds.checks.errata import FOUND_BY, Entry, Errata, errata
+from dfltheory.bounds.checks.finding import Finding
 from dfltheory.bounds.checks.identities import monomial_factor, of_step, rational_point
 from dfltheory.bounds.checks.ledger import examine
 from dfltheory.bounds.errata import Mistake, carried, statement
+from dfltheory.bounds.ledger import Line
 from dfltheory.bounds.steps import Step, inherited
 from dfltheory.bounds.theorem import Condition
 from dfltheory.errors import InputError
@@ -88,7 +86,7 @@ def test_ids_stay_and_are_each_used_once():
     assert {"DFedSAM-E1", "DFedADMM-E5", "DFedSGPSM-E4", "DFedMDC-E9"} <= set(IDS)
     for paper in registry.papers():
         for m in registry.mistakes(paper):
-            assert m.mended() or m.instead or m.lines or m.refutes or m.id in READ, m.id
+            assert m.corrections() or m.instead or m.lines or m.refutes or m.id in READ, m.id
             assert not m.corrected or statement(m.corrected)
             assert all(statement(claim) for claim in m.refutes)
 
@@ -162,28 +160,6 @@ def test_every_error_has_an_entry_and_every_mend_that_is_told_as_verified_is_so(
     assert [line.place for line, outcome in refuted if not found.explain(line, outcome)] == []
     assert {line.place for e in found.entries for line in e.lines} <= {line.place for line, _ in refuted}
     assert not any(f.variant.startswith("corrected") for e in found.entries for f in (*e.own, *e.inherited))
-
-
-SAVED = [(m, claim) for paper in registry.papers() for m in registry.mistakes(paper) for claim in m.refutes]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("mistake", "claim"), [pair for pair in SAVED if pair[0].mend and not statement(pair[1]).order]
-)
-def test_a_saved_run_comes_of_the_mistake_that_is_named(mistake, claim):
-    """With its mend alone, carried on, the bound covers the run (or, negative, has no such step size)."""
-    theorem = statement(claim)
-    file = DOCS / "counterexamples" / f"{theorem.key}-{theorem.variant}.json"
-    saved = json.loads(file.read_text(encoding="utf-8"))["exact"]
-    mended = carried(mistake.mended())[theorem.key, theorem.variant]
-    instance = built(instance_of(file)[0])
-    run = instance.run(rounds=10, progress=False)
-    values = known(run, theorem, Batch.of(instance), instance.rounds)
-    at = {n: float(np.max(v)) for n, v in values.items() if n in mended.needs} | {"T": saved["T"]}
-    assert theorem.evaluate(where="ignore", **at) < saved["measured"]
-    bound = mended.evaluate(where="ignore", **at)
-    assert bound > saved["measured"] or bound < 0
 
 
 # -- rates -------------------------------------------------------------------------------------------
@@ -268,9 +244,72 @@ def test_the_page_is_an_erratum(lemma):
     text = page.markdown(bounds.audit(LEMMA), DOCS)
     assert "#### DFedSGPSM-E1" in text
     assert "a factor $K$ is lost" in text
-    assert "Verified" in text
+    assert "Correction verified" in text
     assert r"\_" not in text.replace(r"\\_", "")
     assert "DFedSAM" not in text.split("-->")[1]
+
+
+def test_every_erratum_is_on_the_page():
+    """On the stored page, and where no check has a finding on the statement in which it begins (E20)."""
+    stored = (DOCS / "audit.md").read_text(encoding="utf-8")
+    assert [name for name in IDS if f"#### {name} " not in stored] == []
+    entry = Entry(next(m for m in registry.mistakes("dfedsam") if m.id == "DFedSAM-E20"), (), (), (), None)
+    found = Errata("dfedsam", (entry,), ())
+    assert page._about(found, {"dfedsam.theorem_4_5"}) == ()
+    assert "#### DFedSAM-E20 " in "\n".join(page._paper(found, set(), None, found.entries))
+
+
+@pytest.mark.parametrize("paper", [paper for paper in registry.papers() if registry.mistakes(paper)])
+def test_the_page_of_all_findings_shows_every_entry(paper, monkeypatch):
+    entries = tuple(Entry(m, (), (), (), None) for m in registry.mistakes(paper))
+    monkeypatch.setattr(page, "errata", lambda name, findings: Errata(name, entries, ()))
+    monkeypatch.setattr(page, "_coverage", lambda *told: [])
+    finding = Finding("units", "note", registry.statements(paper)[0].key, "printed", "", "")
+    text = page.markdown([finding], None, slips.Score(1, 1, {}, (), 0))
+    assert [e.mistake.id for e in entries if f"#### {e.mistake.id} " not in text] == []
+
+
+def test_each_entry_states_how_it_was_found_and_verified(lemma):
+    by = {e.mistake.id: e.found_by for e in lemma.entries}
+    assert by["DFedSGPSM-E2"] == "a general check"
+    assert by["DFedSGPSM-E1"] == "a declared proof step"
+    assert by["DFedSGPSM-E8"] == "a proof line evaluated numerically"
+    assert by["DFedSGPSM-E14"] == "a reader"
+    assert set(by.values()) <= set(FOUND_BY)
+    shown = {e.mistake.id: page.provenance(e) for e in lemma.entries}
+    assert all(text.startswith(f"Found by {by[name]}") for name, text in shown.items())
+    general = shown["DFedSGPSM-E2"]
+    assert "agreement" in general
+    assert "derivation" not in general
+    text = page.markdown(bounds.audit(LEMMA), DOCS)
+    counts = [int(n) for n in re.findall(r"(\d+) by an? ", text.split("####")[0])]
+    assert sum(counts) == len(lemma.entries)
+
+
+def test_an_entry_that_no_check_reports_is_found_by_its_lines_its_search_or_a_reader():
+    mistake = Mistake("X-E1", "typo", "", "here", "so")
+    line = Line("here", "x", "line", why="read")
+    assert Entry(mistake, (), (), (), None).found_by == "a reader"
+    assert Entry(mistake, (), (), (), None, (line,)).found_by == "a proof line evaluated numerically"
+    cited = replace(mistake, refutes=("dfedsam.corollary_4_6",))
+    assert Entry(cited, (), (), (), None).found_by == "a search for counterexamples"
+    elsewhere = Finding("units", "error", "dfedsam.theorem_4_5", "printed", "", "")
+    assert Entry(mistake, (), (elsewhere,), (), None).found_by == "a general check"
+    assert (
+        Entry(mistake, (), (elsewhere,), (), None, (line,)).found_by == "a proof line evaluated numerically"
+    )
+
+
+@pytest.mark.parametrize("key", ["dfedsam.corollary_4_6", "dfedsam.corollary_4_8"])
+def test_the_headlines_of_the_corollaries_name_the_dropped_consensus_error(key):
+    theorem = bounds.get(key)
+    entries = tuple(Entry(m, (), (), (), None) for m in registry.mistakes("dfedsam"))
+    found = Errata("dfedsam", entries, ())
+    headline = page.headline(theorem, found.of(theorem), DOCS, linked=False)
+    cause, _, others = headline.partition("Further entries")
+    assert "DFedSAM-E1." in cause
+    assert "DFedSAM-E24" not in cause
+    assert "DFedSAM-E24" in others
 
 
 def test_a_mend_is_shown_and_what_is_false_however_it_is_read_is_not_recommended():

@@ -18,6 +18,7 @@ from dfltheory.analysis.falsify.confirm import unconfirmed
 from dfltheory.analysis.falsify.members import MEMBERS, Member, Numbers, kinds
 from dfltheory.analysis.falsify.search import Clock, wall
 from dfltheory.analysis.rate_fit import fit_exponent
+from dfltheory.bounds.growth import growth_words, paces
 from dfltheory.errors import DataError, DFLTheoryError
 
 if TYPE_CHECKING:
@@ -76,7 +77,9 @@ class Divergence:
         fit = f"{first}^{self.exponent:.3g} [{self.low:.3g}, {self.high:.3g}]"
         fit += f", in step with {' and '.join(others)}" if others else ""
         if self.diverges:
-            return f"measured/expression diverges like {fit} ({self.member}): {ratios}"
+            told = {"parameter": self.parameter, "exponent": self.exponent, "values": self.values}
+            ends = f"exponent in [{self.low:.3g}, {self.high:.3g}]"
+            return f"measured/expression grows {growth_words(told)}, {ends} ({self.member}): {ratios}"
         why = "" if self.structural else ", a constant of the problem, which an O(.) may mean to hide"
         why += "" if self.settled else ", before the limit of the expression sets in"
         return f"no diverging family found; the steepest grows like {fit}{why}: {ratios}"
@@ -144,16 +147,8 @@ def along(
         return found
     if not _confirmed(theorem, points):
         return None
-    core = member.core(theorem, _grown(base, parameter, factor))
+    core = member.core(theorem, grown(base, parameter, factor))
     return found if core is None else replace(found, core=core / further[2])
-
-
-def paces(parameter: str) -> list[str]:
-    """What grows along a family, in words: ``alpha*T*T*T`` is 1/(1 - alpha) and T^3."""
-    meant = {"gap": "1/(1 - lambda)", "alpha": "1/(1 - alpha)"}
-    names = parameter.split("*")
-    powers = {name: names.count(name) for name in names}
-    return [meant.get(name, name) + (f"^{power}" if power > 1 else "") for name, power in powers.items()]
 
 
 def structural(parameter: str) -> bool:
@@ -170,7 +165,7 @@ def _point(
     """Factor, measured, expression and glossary of one member, or None."""
     if late():
         return None
-    at = _grown(base, parameter, factor)
+    at = grown(base, parameter, factor)
     try:
         measured, values = member.measure(theorem, at)
         bound = expression(theorem, values)
@@ -181,7 +176,8 @@ def _point(
     return factor, measured, bound, values
 
 
-def _grown(base: Numbers, parameter: str, factor: float) -> Numbers:
+def grown(base: Numbers, parameter: str, factor: float) -> Numbers:
+    """The numbers of a member: each parameter times the factor, as often as it is named."""
     names = parameter.split("*")
     return base | {name: base[name] * factor ** names.count(name) for name in names}
 
@@ -255,4 +251,4 @@ def again(told: Divergence, theorem: Theorem) -> Divergence:
     return found
 
 
-__all__ = ["Divergence", "again", "along", "expression", "steepest", "structural"]
+__all__ = ["Divergence", "again", "along", "expression", "grown", "paces", "steepest", "structural"]

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Literal, get_args
 
 from dfltheory.bounds import registry
 from dfltheory.bounds.checks.finding import Finding
@@ -22,6 +23,19 @@ from dfltheory.bounds.steps import Step, cites
 from dfltheory.bounds.theorem import Theorem
 
 Claim = tuple[str, str]
+FoundBy = Literal[
+    "a general check",
+    "a declared proof step",
+    "a proof line evaluated numerically",
+    "a search for counterexamples",
+    "a reader",
+]
+"""How a mistake was found: by a check that reads the statement alone; by one that compares a display with a
+step of its proof, or an inequality of it, that was written down for this paper; by a line of the ledger that
+was transcribed and evaluated; by a saved counterexample alone; or by none of these."""
+FOUND_BY: tuple[FoundBy, ...] = get_args(FoundBy)
+DECLARED = ("derivation", "inequality")
+"""The checks that need steps or inequalities of a proof to be declared; the others are general."""
 
 
 @dataclass(frozen=True)
@@ -55,10 +69,25 @@ class Entry:
         return bool(cures) and not self.left and all(o.status != "refuted" for o in self.again)
 
     @property
+    def found_by(self) -> FoundBy:
+        """How the mistake was found: from its findings and lines, the first of :data:`FOUND_BY` that has it.
+
+        Findings elsewhere count only if there is nothing on the statement in which it begins.
+        """
+        for findings in (self.own, () if self.lines else self.inherited):
+            if any(f.check not in DECLARED for f in findings):
+                return "a general check"
+            if findings:
+                return "a declared proof step"
+        if self.lines:
+            return "a proof line evaluated numerically"
+        return "a search for counterexamples" if self.mistake.refutes else "a reader"
+
+    @property
     def claims(self) -> set[str]:
         """The statements that it makes false or that its mend changes, ``key`` or ``key:variant``."""
         mistake = self.mistake
-        return {mistake.origin, *mistake.mend, *mistake.demand, *mistake.refutes} - {""}
+        return {mistake.origin, *mistake.mend, *mistake.demand, *mistake.scope, *mistake.refutes} - {""}
 
     def bears_on(self, theorem: Theorem) -> bool:
         """Does it begin in this statement, change it, refute it, or make a line of its proof false?"""
@@ -223,4 +252,4 @@ def _affected(claim: Claim, moved: set[Claim]) -> bool:
     return bool(near & moved)
 
 
-__all__ = ["Entry", "Errata", "behind", "errata"]
+__all__ = ["DECLARED", "FOUND_BY", "Entry", "Errata", "FoundBy", "behind", "errata"]

@@ -1,4 +1,4 @@
-"""What the checks of a ledger's line find: proved, refuted, searched, no claim, or not examined."""
+"""What the checks of a ledger's line find: proved, cited, refuted, searched, no claim, or not examined."""
 
 from __future__ import annotations
 
@@ -16,9 +16,12 @@ from dfltheory.bounds.errata import statement
 from dfltheory.bounds.ledger import Check, Identity, Line
 from dfltheory.bounds.steps import Matrices, Scalar, Step
 
-Status = Literal["proved", "refuted", "searched", "no claim", "not examined"]
-ORDER: tuple[Status, ...] = ("refuted", "not examined", "searched", "proved", "no claim")
-"""The worst first: a line is what the worst of its checks says."""
+Status = Literal["proved", "cited", "refuted", "searched", "no claim", "not examined"]
+ORDER: tuple[Status, ...] = ("refuted", "not examined", "searched", "cited", "proved", "no claim")
+"""The worst first: a line is what the worst of its checks says. *Proved* is worked out; *cited* is a textbook
+that is named by hand for an inequality which no sample refutes."""
+KINDS: dict[str, Status] = {"refuted": "refuted", "searched": "searched", "textbook": "cited"}
+"""The statuses of what :func:`judge` returns; every other kind is a proof."""
 
 
 Known = Mapping[tuple[str, str], Sequence[Finding]]
@@ -55,7 +58,7 @@ def _outcome(check: Check, known: Known) -> Outcome:
         kind, says = judge(check)
         if kind == "refuted":
             return Outcome(kind, says, ("inequality", check.key, "printed", check.place, ""))
-        return Outcome("searched" if kind == "searched" else "proved", says)
+        return Outcome(KINDS.get(kind, "proved"), says)
     theorem = statement(check) if isinstance(check, str) else check.theorem
     findings = known.get((theorem.key, theorem.variant))
     if isinstance(check, Step):
@@ -69,4 +72,4 @@ def _outcome(check: Check, known: Known) -> Outcome:
     return Outcome("searched", "the audit found no error")
 
 
-__all__ = ["ORDER", "Known", "Outcome", "Status", "examine", "worst"]
+__all__ = ["KINDS", "ORDER", "Known", "Outcome", "Status", "examine", "worst"]

@@ -12,6 +12,7 @@ from dfltheory.bounds.claims import without_a_factor
 from dfltheory.bounds.errata import CONSTANT, FALSE, REPAIRABLE, TYPO, Errata, Mistake
 from dfltheory.bounds.papers.dfedmdc.printed import sigma
 from dfltheory.bounds.papers.dfedmdc.proof import GAP, VAR
+from dfltheory.bounds.theorem import Condition
 from dfltheory.bounds.units import Expr
 
 e = "dfedmdc."
@@ -27,6 +28,8 @@ twice: Expr = 2 * K * (1 + GAP)
 """Twice Lemma 5 and twice Lemma 3, K_u times."""
 more: Expr = 4 * eta**2 * K * L**3 + eta * L**2
 noise: Expr = s.sigma_v**2 * (L_v + 1) / (L_v**2 * sqrt(T))
+CONTRACTS = ("theorem_1", "theorem_1:appendix", "theorem_2:appendix")
+"""The statements that need the share of (10) and Lemma 5 to be at most 1/2."""
 VARIANTS = ("theorem_2", "theorem_2:appendix", "theorem_2:appendix_eq35")
 
 mistake = Errata("DFedMDC")
@@ -36,11 +39,12 @@ MISTAKES: tuple[Mistake, ...] = (
         r"and the local drift of Lemma 3 (Lemma 4), for Lemma 5 (Lemma 6) bounds $\|u_i^t-\bar u^t\|^2$.",
         {"eq_9": twice * front * (VAR + s.G_u), "eq_23": twice * front_sam * (sam + 3 * K *
         (VAR + s.G_u))}, corrected=first),
-    mistake(2, REPAIRABLE, "eq_11", "(11) and (25)",
+    mistake(2, FALSE, "eq_11", "(11) and (25)",
         r"(10) and Lemma 5 in (9) leave $36\eta_u^2K_u^2L_u^2/(1-\lambda)^2$ of $\mathcal T_{3,u}$ on the "
         "right; a step size that is 'much smaller' makes this share small, not absent; (31) drops it again.",
         {"eq_11": front * (VAR + 2 * s.D_u) / (1 - spread), "eq_25": front_sam *
-        (sam + 3 * K * (VAR + 2 * s.D_u)) / (1 - spread)}, corrected=first),
+        (sam + 3 * K * (VAR + 2 * s.D_u)) / (1 - spread)}, demand=dict.fromkeys(CONTRACTS, (Condition(
+        "T >= 72/(1 - lam)^2", sp.Integer(72), T * GAP),)), corrected=first, refutes=CONTRACTS),
     mistake(3, REPAIRABLE, "eq_12", "(12), first line, and (26) alike",
         "The square of a sum of $K_u$ vectors is taken for the sum of their squares: a factor $K_u$ is lost.",
         {"eq_12": 2 * eta**2 * K**2 * L * (VAR + s.D_u) + 2 * eta**2 * K**2 * L**3 * s.Xi},
@@ -76,7 +80,8 @@ MISTAKES: tuple[Mistake, ...] = (
     mistake(10, FALSE, "theorem_1", "Theorems 1 and 2, Lemmas 5 and 6, the start",
         "$(W^t-P)U^0$ is left out in the proof of Lemma 5, as if all devices had one $u^0$; Algorithm 1 "
         "starts each at random, and no statement has a hypothesis or a term for it.",
-        corrected=first, refutes=("theorem_1", "theorem_1:appendix", VARIANTS[1]), lines=("Theorem 1, (3)",
+        corrected=first, scope={claim: {"common_start": True} for claim in ("theorem_1",
+        "theorem_1:appendix", *VARIANTS)}, lines=("Theorem 1, (3)",
         "Theorem 2, (4)", "Lemma 5", "Lemma 6", "proof of Lemma 5, convolution, sign 1",
         "proof of Lemma 5, closed", "proof of Lemma 6, closed")),
     mistake(11, FALSE, "lemma_3", "Lemma 3, its hypotheses",

@@ -75,6 +75,19 @@ free: Expr = L**2 * rho**2 + K**2 * L**2 * rho**4 / T
 """What SAM leaves where rho is not chosen yet."""
 
 
+disagreement: dict[str, Expr] = {v: K * h / T + L**2 * rho0**2 / T for v, h in heterogeneity.items()} | {
+    "appendix_any_rho": K * (moments + L**2 * rho**2) / T + K**2 * L**2 * rho**4 / T + L**2 * rho**2
+}
+"""2 eta^2 L^2 C_2 under the schedule: what E1 drops, but for the factor of the network."""
+COROLLARIES = (
+    "corollary_4_6",
+    "corollary_4_6:appendix",
+    "corollary_4_6:appendix_any_rho",
+    "corollary_4_8",
+    "corollary_4_8:appendix_any_rho",
+)
+
+
 def _rates(name: str, one_step: dict[str, Expr], many: dict[str, Expr]) -> dict[str, dict[str, Expr]]:
     """A further term of the variants of Corollaries 4.6 and 4.8."""
     return {f"corollary_4_6:{v}": {name: t} for v, t in one_step.items()} | {
@@ -90,9 +103,11 @@ MISTAKES: tuple[Mistake, ...] = (
         r"x^t$ and $x^t(i)$ are the same, and step c) puts in Lemma D.4, which bounds the distance from "
         r"$x^t(i)$: the distance between $x^t(i)$ and $\bar x^t$ is dropped, and with it the largest "
         "share of the network.",
-        {"eq_20": -eta * K / 2 * G_bar + eta * L**2 * K / 2 * (2 * DRIFT_BOUND + 2 * C2 * eta**2 * Phi)},
+        {"eq_20": -eta * K / 2 * G_bar + eta * L**2 * K / 2 * (2 * DRIFT_BOUND + 2 * C2 * eta**2 * Phi),
+        **_rates("disagreement of the clients", {v: t / GAP for v, t in disagreement.items()},
+        {v: t * Phi for v, t in disagreement.items() if v != "appendix"})},
         where=(C2_DEFINITION, PHI), corrected=CORRECTED, refutes=("theorem_4_5", "theorem_4_5:appendix",
-        "theorem_4_5:appendix_q1"), lines=("D.2, (20), c", "D.3, (29), c")),
+        "theorem_4_5:appendix_q1", *COROLLARIES), lines=("D.2, (20), c", "D.3, (29), c")),
     mistake(2, REPAIRABLE, "eq_21", "(21) and (30), third line",
         "The square of a sum of $K$ vectors is taken for the sum of their squares: a factor $K$ is lost.",
         {"eq_21": R(3, 2) * eta**2 * K**2 * L * (L**2 * rho**2 + sigma_l**2 + G_x)},
@@ -142,17 +157,20 @@ MISTAKES: tuple[Mistake, ...] = (
         _with_rho(DRIFT_BOUND), "definition_C1": _with_rho(C1_DEFINITION.expr),
         "definition_C2": _with_rho(C2_DEFINITION.expr), "definition_C3": _with_rho(C3_DEFINITION.expr)},
         corrected=CORRECTED, lines=("Lemma D.4",)),
-    mistake(11, CONSTANT, "lemma_D6", "Lemma D.6, after (16), third line",
-        r"$(x+y)^2\le x^2+y^2$ is used of the two geometric sums: a factor 2 is lost.",
-        {"lemma_D6": 2 * C2 * eta**2 * Phi}, instead=(Scalar(e + "lemma_D6", "after (16), third line",
-        "(x + y)^2 <= 2 x^2 + 2 y^2", (x + y) ** 2, 2 * x**2 + 2 * y**2, EVERYWHERE),), corrected=CORRECTED,
+    mistake(11, REPAIRABLE, "lemma_D6", "Lemma D.6, after (16), third line",
+        r"$(x+y)^2\le x^2+y^2$ is used of the two geometric sums, which is false. The second sum is not "
+        r"needed: Lemma D.1 gives $\|P-W^{Qn}\|\le\lambda^{Qn}$ (E12), so that the network's factor is "
+        r"$1/(1-\lambda^Q)^2\le\Phi$, and the lemma's $\Phi$ is valid.",
+        instead=(Scalar(e + "lemma_D6", "after (16), third line", "(x + y)^2 <= 2 x^2 + 2 y^2", (x + y) ** 2,
+        2 * x**2 + 2 * y**2, EVERYWHERE),), corrected=CORRECTED,
         lines=("proof of Lemma D.6, Cauchy, third",)),
     mistake(12, REPAIRABLE, "lemma_D6", "Lemma D.6, before Cauchy",
         r"$\|P\|=1$, not $1/m$: $\|(W^n-P)+P\|^{Q-1}$ is $1$, so that the factor $m^{2(Q-1)}$ in the "
-        r"denominator of $\Phi$ has no reason. Lemma D.1 gives $\|P-W^{Qn}\|\le\lambda^{Qn}$ at once.",
-        {"lemma_D6": C2 * eta**2 * (lam**Q + 1) * (1 / GAP + 1 / (1 - lam**Q) ** 2)}, instead=(Matrices(e +
-        "lemma_D6", "before Cauchy", "||W^n - P + P||^(Q-1) <= 1, Q = 2", "mixing", lambda W,
-        n: norm(power(W, n)), lambda W, n: 1.0),), corrected=CORRECTED,
+        r"denominator of $\Phi$ has no reason. Lemma D.1 gives $\|P-W^{Qn}\|\le\lambda^{Qn}$ at once, and "
+        r"with it $1/(1-\lambda^Q)^2$, which is at most $\Phi$: the lemma's bound needs no larger constant.",
+        instead=(Matrices(e + "lemma_D6", "before Cauchy", "||P - W^(Qn)|| <= lam^(Qn), Q = 2", "mixing",
+        lambda W, n: norm(power(W, 2 * n) - 1 / len(W)),
+        lambda W, n: norm(W - 1 / len(W)) ** (2 * n)),), corrected=CORRECTED,
         lines=("proof of Lemma D.6, Cauchy, first",)),
     mistake(13, FALSE, "corollary_4_6", "Corollaries 4.6 and 4.8, third term",
         r"$C_1$ has the bias of SAM, $\rho^2$ once per local step: under $\rho=\rho_0/\sqrt T$ it leaves "
@@ -206,9 +224,8 @@ MISTAKES: tuple[Mistake, ...] = (
         "Algorithm 1 initializes each client at random, the proofs of Lemmas D.5 and D.6 set $X^0=0$, and "
         "no statement has a hypothesis or a term for the distance between the starts: two identical clients "
         r"that start in two wells stay apart for a time of order $1/(1-\lambda)$.",
-        corrected="theorem_4_5:corrected_init", refutes=tuple(f"corollary_4_6{v}" for v in
-        ("", ":appendix", ":appendix_any_rho")) +
-        tuple(f"corollary_4_8{v}" for v in ("", ":appendix_any_rho"))),
+        corrected="theorem_4_5:corrected_init", scope={claim: {"common_start": True} for claim in
+        COROLLARIES}),
     mistake(25, REPAIRABLE, "lemma_D5", "proofs of Lemmas D.5 and D.6, 'for any j'",
         "Lemma D.4 bounds round $j$ by the gradients of round $j$; the displays have those of round $t$.",
         corrected=CORRECTED, lines=("proof of Lemma D.5, for any j", "proof of Lemma D.6, for any j")),

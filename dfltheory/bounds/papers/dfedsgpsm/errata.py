@@ -76,7 +76,8 @@ MISTAKES: tuple[Mistake, ...] = (
         r"Line 9 takes its gradient on the minibatch that chose its point: its mean is not that of $\nabla "
         r"f_i(\check z_{i,k}^t)$, and Assumption 3 does not bound it around that. With $\rho=0$ the lines "
         "hold.",
-        refutes=("theorem_1:appendix",), lines=("Algorithm 1, line 9, unbiased", "Lemma 2",
+        scope={"theorem_1:appendix": {"samplewise": True}}, refutes=("theorem_1:appendix",),
+        lines=("Algorithm 1, line 9, unbiased", "Lemma 2",
         "proof of Lemma 3, recursion, sign 3", "proof of Lemma 5, expectation, sign 1")),
     mistake(8, TYPO, "", "proof of Lemma 1",
         "$x_{i,-1}^t=0$; the momentum starts at 0, that is $x_{i,-1}^t=x_{i,0}^t=x_i^t$.",

@@ -1,0 +1,47 @@
+"""Saved families of problems in words: how measured over expression grows, and over which range."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+MEANT = {"gap": "1/(1 - lambda)", "alpha": "1/(1 - alpha)"}
+"""What the parameters of families stand for, where they are not symbols themselves."""
+
+
+PACES = {1: "in step with {}", 2: "with {} growing like its square", 3: "with {} growing like its cube"}
+"""How a further parameter grows with the first one, by how often a family names it."""
+
+
+def paces(parameter: str) -> list[str]:
+    """What grows along a family, in words: ``alpha*T*T*T`` is 1/(1 - alpha) and T^3."""
+    names = parameter.split("*")
+    powers = {name: names.count(name) for name in names}
+    return [MEANT.get(name, name) + (f"^{power}" if power > 1 else "") for name, power in powers.items()]
+
+
+def growth_words(family: Mapping[str, Any]) -> str:
+    """The fitted growth of a saved family, and the range over which it was fitted.
+
+    Parameters
+    ----------
+    family : mapping
+        ``parameter``, ``exponent`` and ``values`` of a saved divergence.
+
+    Returns
+    -------
+    str
+        As ``like T^0.62, in step with 1/(1 - lambda), over the range searched (T = 256 to 4096)``.
+    """
+    names = str(family["parameter"]).split("*")
+    first, *others = dict.fromkeys(names)
+    leading = MEANT.get(first, first)
+    base = leading if leading.isidentifier() else f"({leading})"
+    power = f"{base}^{float(family['exponent']):.2f}"
+    paced = [PACES[names.count(name)].format(MEANT.get(name, name)) for name in others]
+    step = f", {' and '.join(paced)}," if paced else ""
+    low, high = (float(family["values"][end]) for end in (0, -1))
+    return f"like {power}{step} over the range searched ({leading} = {low:.4g} to {high:.4g})"
+
+
+__all__ = ["growth_words", "paces"]
