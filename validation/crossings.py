@@ -8,7 +8,7 @@ committed counterexamples; without noise, so that one seed is the expectation:
   whose corrected bound says something (of the committed, larger one it does not).
 
 The printed statement on DFedSMDC is an O(.): along a family of growing horizons measured over expression
-grows without end, and measured over the corrected bound does not.
+grows over the whole range that is run, and measured over the corrected bound does not.
 """
 
 from __future__ import annotations

@@ -78,7 +78,7 @@ def _growth(axes: Any, families: Any) -> None:
         ax.set(xscale="log", yscale="log")
         ax.axhline(1.0, color="0.5", linewidth=0.8)
     e = fit_exponent(families[0].horizons, families[0].ratios, bend=False)
-    words = f"grows as $T^{{{e.estimate:.2f}}}$:\nno constant is enough"
+    words = f"grows like $T^{{{e.estimate:.2f}}}$\nover the range shown"
     axes[0].text(0.97, 0.05, words, transform=axes[0].transAxes, ha="right", weight="bold", fontsize=7)
     told = f"holds: at most {max(families[1].ratios):.2g} of\nthe bound where it applies"
     axes[1].text(0.04, 0.95, told, transform=axes[1].transAxes, va="top", weight="bold", fontsize=7)

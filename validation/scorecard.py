@@ -3,7 +3,7 @@
 ``make validate`` ends in it. ``python -m validation.scorecard results`` writes what the last run of the suite
 found to docs/scorecard.json, and docs/scorecard.md from it; ``docs/scorecard.json`` in place of the folder
 keeps what runs said, and renews the rest. A page that is named after it gets a short form between two lines
-``<!-- scorecard -->``.
+``<!-- scorecard -->``, or its first sentence alone between two lines ``<!-- refuted -->``.
 """
 
 from __future__ import annotations
@@ -30,6 +30,8 @@ AUDIT = ROOT / "docs" / "audit.json"
 PAGE = ROOT / "docs" / "scorecard.md"
 NUMBERS = PAGE.with_suffix(".json")
 MARK = "<!-- scorecard -->"
+SENTENCE = "<!-- refuted -->"
+"""What stands above and below the short form, and above and below its first sentence alone."""
 LINKS = {"audit": "audit.md", "search": "falsify.md", "proof": "audit.md", "runs": "verdicts.md"}
 
 
@@ -88,8 +90,7 @@ def _searched(key: str, variants: Sequence[str], searched: Mapping[tuple[str, st
     worst = max(false or known, key=lambda one: float(one["ratio"]))
     command = f"dfltheory falsify --replay docs/counterexamples/{key}-{worst['variant']}.json"
     if false:
-        by = f"ratio grows without end in {', '.join(growing(worst))}"
-        says = by if growing(worst) else f"{float(worst['ratio']):.3g} times the bound"
+        says = growing(worst) or f"{float(worst['ratio']):.3g} times the bound"
         return Cell(f"refuted: {says}", "bad", "search", command, detail=worst["command"])
     tried = sum(int(one["evaluations"]) for one in known)
     ratio = _near(float(worst["ratio"]))
@@ -218,6 +219,11 @@ def with_short_form(text: str, made: Sequence[Row]) -> str:
     return between(text, MARK, f"{summary(made)}\n\n{shown}\n\n{more}")
 
 
+def with_sentence(text: str, made: Sequence[Row]) -> str:
+    """``text`` with how many statements are refuted, as printed and corrected, between its two marks."""
+    return between(text, SENTENCE, summary(made))
+
+
 def refreshed(stored: Sequence[Row]) -> list[Row]:
     """The rows with what the text, the searches and the proofs say today; what runs said stays."""
     told = {row.key: row for row in stored}
@@ -241,7 +247,8 @@ def main(arguments: Sequence[str]) -> int:
     write_json(NUMBERS, [row.to_dict() for row in made])
     write_text(PAGE, page(made))
     for path in pages:
-        write_text(path, with_short_form(path.read_text(encoding="utf-8"), made))
+        text = path.read_text(encoding="utf-8")
+        write_text(path, with_sentence(text, made) if SENTENCE in text else with_short_form(text, made))
     return 0
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from dfltheory.analysis.falsify.divergence import paces
+from dfltheory.bounds.growth import growth_words
 
 FOLDER = Path(__file__).parent.parent / "docs" / "counterexamples"
 
@@ -17,7 +17,7 @@ def outcomes(folder: Path = FOLDER) -> list[dict[str, Any]]:
     return [json.loads(path.read_text(encoding="utf-8")) for path in sorted(folder.glob("*.json"))]
 
 
-def growing(outcome: Mapping[str, Any]) -> list[str]:
-    """The quantities in which measured over expression grows without end; none of a plain counterexample."""
-    grown = outcome.get("divergence")
-    return paces(str(grown["parameter"])) if grown else []
+def growing(outcome: Mapping[str, Any]) -> str:
+    """How measured over expression grows along the saved family; empty for a plain counterexample."""
+    family = outcome.get("divergence")
+    return f"ratio grows {growth_words(family)}" if family else ""

@@ -71,7 +71,7 @@ def summary(rows: Sequence[Row]) -> str:
     wrong = sum(row.refuted for row in rows)
     broken = [row.key for row in rows if any(c.tone == "bad" for c in row.corrected.values())]
     corrected = f"refuted: {', '.join(broken)}" if broken else "none is refuted"
-    return f"{wrong} of {len(rows)} statements are refuted as printed; of their corrections {corrected}."
+    return f"{wrong} of {len(rows)} main statements are refuted as printed; of their corrections {corrected}."
 
 
 def table(rows: Sequence[Row]) -> Any:

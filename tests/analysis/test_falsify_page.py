@@ -378,6 +378,44 @@ def test_the_page_tells_the_power_that_was_measured():
         assert reason in (None, UNSEEN) or f"- `{one['key']}` {one['version']}: {reason}" in text
 
 
+def test_the_page_publishes_the_power_as_a_bracket():
+    told = json.loads((FOLDER.parent / "power.json").read_text(encoding="utf-8"))
+    low, high = page.bracket(told)
+    refuted = sum(one["refuted"] for one in told if unproved(one) is None)
+    true = sum(unproved(one) not in (None, UNSEEN) for one in told)
+    assert low == refuted / (len(told) - true)
+    assert high == refuted / sum(unproved(one) is None for one in told)
+    assert low < high
+    row = {"key": "a.b", "version": "x", "refuted": True}
+    assert page.bracket([row, row | {"refuted": False}]) == (0.5, 1.0)
+    text = (FOLDER.parent / "falsify.md").read_text(encoding="utf-8")
+    assert f"between {100 * low:.0f} % and {100 * high:.0f} %" in text
+
+
+def test_audited_papers_and_controls_are_counted_apart():
+    def outcome(key, variant, violated):
+        return {"key": key, "variant": variant, "violated": violated}
+
+    rows = [outcome("dfedsam.theorem_4_5", "printed", True), outcome("lean.gd_convex", "printed", False)]
+    rows += [outcome("pepit.sgd", "printed", True), outcome("dfedsam.theorem_4_5", "corrected", False)]
+    text = page.counted(rows)
+    assert [int(n) for n in re.findall(r"\d+", text)] == [1, 1, 1, 2, 0, 1]
+    readme = (FOLDER.parents[1] / "README.md").read_text(encoding="utf-8")
+    assert page.with_count(readme, FOLDER) == readme
+    stored = (FOLDER.parent / "falsify.md").read_text(encoding="utf-8")
+    assert page.counted(list(DOCUMENTS.values())) in stored
+
+
+def test_the_page_states_by_what_factor_the_search_exceeds_the_core():
+    one = {"families": {"a": {"ratio": 96.0}}, "family": "a", "core": {"ratio": 0.5}, "core_at_horizon": 2.0}
+    assert page.excess(one) == 48.0
+    assert page.excess(one | {"core_at_horizon": None}) == 192.0
+    assert page.excess(one | {"core": None}) == 1.0
+    largest = max(DOCUMENTS.values(), key=page.excess)
+    text = (FOLDER.parent / "falsify.md").read_text(encoding="utf-8")
+    assert f"by a factor of {page.excess(largest):.3g} for `{largest['key']}`" in text
+
+
 def test_what_is_not_known_to_be_false_is_a_planted_version_and_the_reason_holds():
     versions = {(theorem.key, name) for theorem in examined() for name, _ in planted(theorem)}
     assert set(FALSE) <= versions

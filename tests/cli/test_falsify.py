@@ -72,8 +72,9 @@ def test_a_diverging_family_is_written_and_replayed(dfltheory, tmp_path, monkeyp
     monkeypatch.setattr(engine, "replay", lambda path, own: again[-1])  # in words what was run just now
     status, text = dfltheory("--replay", str(tmp_path / "family.json"))
     assert status == 1
-    assert "diverges like (1/(1 - lambda))^" in text.out
-    assert ", in step with T" in text.out
+    assert "grows like (1/(1 - lambda))^" in text.out
+    assert "over the range searched" in text.out
+    assert ", with T growing like its square," in text.out
 
 
 def test_no_hit_is_status_0_and_says_how_far_it_looked(dfltheory, tmp_path):

@@ -58,7 +58,7 @@ def test_what_is_refuted_is_never_said_to_hold(rows):
         assert row.printed["search"].says.startswith("refuted: " if row.refuted else "not refuted: ")
         assert row.corrected["search"].says.startswith("not refuted: ")
     wrong = sum((key, "printed") in known for key in rows)
-    told = f"{wrong} of {len(rows)} statements are refuted as printed;"
+    told = f"{wrong} of {len(rows)} main statements are refuted as printed;"
     assert summary(list(rows.values())).startswith(told)
 
 
@@ -153,6 +153,17 @@ def test_a_page_gets_the_short_form_between_its_marks(rows):
     assert scorecard.with_short_form(text, made) == text
     with pytest.raises(InputError, match="stands between two"):
         scorecard.with_short_form("no marks", made)
+
+
+def test_readme_and_paper_state_the_numbers_of_the_stored_scorecard():
+    stored = [Row.from_dict(d) for d in json.loads(scorecard.NUMBERS.read_text(encoding="utf-8"))]
+    readme = (scorecard.ROOT / "README.md").read_text(encoding="utf-8")
+    paper = (scorecard.ROOT / "paper.md").read_text(encoding="utf-8")
+    assert scorecard.with_short_form(readme, stored) == readme
+    assert scorecard.with_sentence(paper, stored) == paper
+    wrong = sum(row.refuted for row in stored)
+    for text in (readme, paper):
+        assert f"{wrong} of {len(stored)} main statements" in text
 
 
 def test_what_runs_said_stays_when_the_rest_is_renewed(rows):
