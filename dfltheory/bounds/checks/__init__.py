@@ -1,1 +1,1 @@
-"""The audit: checks that know theorems but no paper in particular."""
+"""The audit: general checks, which read a statement alone, and checks of what is declared for a paper."""
