@@ -156,9 +156,12 @@ def _origins(entries: Sequence[Entry]) -> str:
     found = Counter(entry.found_by for entry in entries)
     ways = ", ".join(f"{found[way]} by {way}" for way in FOUND_BY if found[way])
     verified = sum(entry.verified for entry in entries)
+    wrong = [e.mistake.id for e in entries if any(o.status == "refuted" for o in e.again)]
+    others = len(entries) - verified - len(wrong)
+    refuted = f"; the correction is refuted as well in {', '.join(wrong)}" if wrong else ""
     return (
-        f"Of {len(entries)} entries, {ways}. A machine verified the correction of {verified}; the others "
-        "were verified by reading."
+        f"Of {len(entries)} entries, {ways}. A machine verified the correction of {verified}; {others} "
+        f"corrections were verified by reading alone{refuted}."
     )
 
 
