@@ -26,7 +26,6 @@ from dfltheory.bounds.checks.run import CHECKS, audit
 from dfltheory.bounds.checks.slips import Score, score
 from dfltheory.bounds.display import condition_latex, expression_latex
 from dfltheory.bounds.errata import FALSE, SEVERITIES, Mistake, names_of, statement
-from dfltheory.bounds.growth import growth_words
 from dfltheory.bounds.ledger import Line
 from dfltheory.bounds.status import Status
 from dfltheory.bounds.steps import Matrices

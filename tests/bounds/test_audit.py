@@ -105,8 +105,7 @@ def test_what_is_right_reaches_beyond_the_four_papers():
 
 def test_the_audit_of_a_printed_theorem_finds_errors_and_tells_how_to_see_them_again():
     findings = bounds.audit("dfedsam.theorem_4_5", "printed")
-    assert {"limits", "agreement", "derivation"} <= {f.check for f in errors(findings)}
-    assert "units" in {f.check for f in findings if f.severity == "warning"}
+    assert {"limits", "agreement", "derivation", "units"} <= {f.check for f in errors(findings)}
     assert errors(findings)[0].command.startswith("dfltheory audit dfedsam.theorem_4_5 --variant ")
     again = bounds.audit("dfedsam.theorem_4_5", checks=("agreement",))  # of every variant
     assert [str(f) for f in again if f.variant == "printed"] == [
@@ -150,7 +149,7 @@ def test_the_steps_of_a_changed_theorem_are_checked_against_it():
 def test_units_of_terms_sums_and_conditions():
     assert list(check_units(GOOD)) == []
     (finding,) = check_units(planted(noise=s.eta * s.L**2 * s.sigma_l**2))
-    assert finding.severity == "warning"
+    assert finding.severity == "error"
     assert finding.message.startswith("not invariant under units")
     assert finding.place == "term noise"
     assert finding.mend == "a factor L^-1 would give it the right unit"
@@ -158,6 +157,17 @@ def test_units_of_terms_sums_and_conditions():
     assert "s^4" in finding.message
     (finding,) = check_units(planted(conditions=(Condition("eta <= 1", s.eta, sp.Integer(1)),)))
     assert finding.place == "condition eta <= 1"
+    assert finding.severity == "warning"
+
+
+def test_wrong_unit_is_an_error_in_a_bound_with_constants_only():
+    wrong = planted(noise=s.eta * s.L**2 * s.sigma_l**2)
+    for kind in ("theorem", "corollary"):
+        assert [f.severity for f in check_units(replace(wrong, kind=kind))] == ["error"]
+    for changes in ({"order": True}, {"kind": "lemma"}):
+        assert [f.severity for f in check_units(replace(wrong, **changes))] == ["warning"]
+    mixed = planted(sharpness=s.L**2 * (s.rho**2 + s.rho**4))
+    assert [f.severity for f in check_units(mixed)] == ["error"]
 
 
 def test_an_error_of_units_is_one_that_a_scaling_limit_refutes():

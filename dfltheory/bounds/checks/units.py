@@ -1,15 +1,16 @@
 """Units: every term scales as the left-hand side does, sums agree inside, conditions compare like with
 like, and a schedule gives each step its own unit.
 
-What is not invariant under units is a warning: unweighted Young, ``2 x y <= x^2 + y^2``, mixes units and is
-true in all of them. It is an error where a scaling limit refutes the statement: where along one change of
-units the whole bound becomes arbitrarily small against the left-hand side.
+A wrong unit in the bound of a theorem or a corollary is an error, unless the bound is an O(.), which may hide
+constants with units. Elsewhere it is a warning: unweighted Young, ``2 x y <= x^2 + y^2``, mixes units and is
+true in all of them. A scaling limit that refutes a statement is always an error: along one change of units
+the whole bound becomes arbitrarily small against the left-hand side.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 
 import numpy as np
@@ -38,40 +39,47 @@ def _not_invariant(theorem: Theorem) -> Iterator[Finding]:
     units: dict[str, Unit] = {name: q.unit for name, q in GLOSSARY.items()}
     scaling = Scaling(units)
     hides = " (an O(.) that hides constants with units)" if theorem.order else ""
+    in_bound = error if theorem.kind in ("theorem", "corollary") and not theorem.order else warning
     for d in theorem.definitions:
         units[d.symbol.name] = scaling.of(d.expr)
-        yield from _clashes(scaling, f"definition {d.symbol}")
+        yield from _clashes(scaling, f"definition {d.symbol}", in_bound)
     for name, part in theorem.parts.items():
         unit = scaling.of(part)
-        yield from _clashes(scaling, f"term {name}")
+        yield from _clashes(scaling, f"term {name}", in_bound)
         if unit != theorem.lhs.unit:
-            yield _warned(
+            yield _not_invariant_finding(
+                in_bound,
                 f"term {name}",
                 f"the term scales as {unit}, the left-hand side as {theorem.lhs.unit}{hides}",
                 _mend(theorem, theorem.lhs.unit / unit),
             )
     for c in theorem.conditions:
         left, right = scaling.of(c.left), scaling.of(c.right)
-        yield from _clashes(scaling, f"condition {c.name}")
+        yield from _clashes(scaling, f"condition {c.name}", warning)
         if left != right and c.left != 0 and c.right != 0:  # 0 has every unit
-            yield _warned(f"condition {c.name}", f"{c.left} scales as {left}, {c.right} as {right}")
+            yield _not_invariant_finding(
+                warning, f"condition {c.name}", f"{c.left} scales as {left}, {c.right} as {right}"
+            )
     for name, chosen in theorem.schedule.items():
         unit = scaling.of(sp.sympify(chosen))
-        yield from _clashes(scaling, f"schedule of {name}")
+        yield from _clashes(scaling, f"schedule of {name}", warning)
         if chosen != 0 and unit != GLOSSARY[name].unit:
-            yield _warned(
-                f"schedule of {name}", f"{chosen} scales as {unit}, {name} as {GLOSSARY[name].unit}"
+            yield _not_invariant_finding(
+                warning, f"schedule of {name}", f"{chosen} scales as {unit}, {name} as {GLOSSARY[name].unit}"
             )
 
 
-def _clashes(scaling: Scaling, place: str) -> Iterator[Finding]:
+def _clashes(scaling: Scaling, place: str, severity: Callable[..., Finding]) -> Iterator[Finding]:
     for clash in dict.fromkeys(scaling.clashes):
-        yield _warned(place, str(clash))
+        yield _not_invariant_finding(severity, place, str(clash))
     scaling.clashes.clear()
 
 
-def _warned(place: str, what: str, mend: str | None = None) -> Finding:
-    return warning(place, f"not invariant under units: {what}", mend)
+def _not_invariant_finding(
+    severity: Callable[..., Finding], place: str, what: str, mend: str | None = None
+) -> Finding:
+    """Return a finding of the given severity, :func:`error` or :func:`warning`."""
+    return severity(place, f"not invariant under units: {what}", mend)
 
 
 def scaling_limit(theorem: Theorem) -> Iterator[Finding]:
