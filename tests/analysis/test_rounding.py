@@ -115,7 +115,14 @@ def test_falsify_refutes_a_contraction_that_is_too_fast():
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "name", ["gossip", "gossip on a path", "exact averaging", "disagreement of different clients"]
+    "name",
+    [
+        "gossip",
+        "gossip on a path",
+        "exact averaging",
+        "disagreement of different clients",
+        "distance of gradient descent",
+    ],
 )
 def test_falsify_refutes_no_identity_in_30_seconds(name):
     """Of those that hold for all problems of the search, not for quadratics alone."""
