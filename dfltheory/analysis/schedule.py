@@ -134,6 +134,7 @@ def step_sizes(
     if topology is not None and needed & NETWORK_NAMES:
         fixed = {**fixed, **network_values(theorem, topology, needed)}
     refuse_contradictions(known, fixed, topology)
+    refuse_understatements(known, task)
     given = {**task.constants.known(), **fixed, **known}
     return theorem.step_sizes(**{n: v for n, v in given.items() if isinstance(v, (int, float))})
 
@@ -155,6 +156,22 @@ def refuse_contradictions(given: Mapping[str, Any], fixed: Mapping[str, Any], to
             f"{name} = {given[name]:g} contradicts the run, which has {name} = {fixed[name]:g}: "
             f"leave {name} out"
         )
+
+
+def refuse_understatements(given: Mapping[str, Any], task: Task) -> None:
+    """Raise InputError where a given constant is less than the exact one of the task."""
+    constants = task.constants
+    for name, exact in constants.known().items():
+        value = given.get(name)
+        if not isinstance(value, (int, float)) or constants.standing_of(name) != "exact":
+            continue
+        if name in ("mu", "f_star") or not math.isfinite(exact):  # no upper bounds; finite where a run goes
+            continue
+        if value < exact * (1 - 1e-6):
+            raise InputError(
+                f"{name} = {value:g} contradicts the task, which has {name} = {exact:g} exactly: "
+                f"give at least that, or leave {name} out"
+            )
 
 
 def refuse_one_block(theorem: Theorem, task: Task) -> None:
