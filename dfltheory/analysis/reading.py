@@ -533,7 +533,8 @@ class Reading:
     def _size(self) -> float:
         """The largest root mean square of ||x_i||; ||x*|| <= ||x|| + ||x - x*|| is added if it is known."""
         run = self.run
-        squares = [run.x0_sq, (run.x.astype(float) ** 2).sum(-1).mean(-1)]
+        with np.errstate(over="ignore"):  # of a run that diverged
+            squares = [run.x0_sq, (run.x.astype(float) ** 2).sum(-1).mean(-1)]
         if run.model_sq is not None:
             squares.append(run.model_sq)
         size = math.sqrt(max(map(_largest, squares)))
