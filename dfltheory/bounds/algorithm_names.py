@@ -66,19 +66,18 @@ def checked_algorithm(algorithm: object) -> None:
 
 
 def checked_hyperparameters(algorithms: tuple[str | type, ...], names: Any) -> None:
-    """Reject a name that is a hyperparameter of none of the algorithms.
+    """Reject a name that is a hyperparameter of no algorithm of the package, nor of the given classes.
 
+    One that the given algorithms lack is accepted: runs of them are judged at its neutral value, or not at all.
     What a class has that is named as ``module:Class``, or is no dataclass, is not known: then every name is
     accepted.
     """
-    known: set[str] = set()
+    known = {name for names in HYPERPARAMETERS.values() for name in names.split()}
     for algorithm in algorithms:
         if isinstance(algorithm, type) and is_dataclass(algorithm):
             own = {f.name for f in fields(algorithm)}
             known |= own | set(GLOSSARY) | set(getattr(algorithm, "summed_up", ()))
-        elif algorithm in HYPERPARAMETERS:
-            known |= set(HYPERPARAMETERS[algorithm].split())
-        else:
+        elif algorithm not in HYPERPARAMETERS:
             return
     for name in names:
         if name not in known:

@@ -211,7 +211,7 @@ class Quadratic(Synthetic):
         eps = self.d * torch.finfo(torch.float64).eps
         r = eps * L * float(norm(x_star) + norm(self.b.double(), dim=-1).max())
         p = (eps + torch.finfo(self.dtype).eps) * norm(x.double(), dim=-1)
-        error = norm(apart, dim=-1) * (r + L * p) + r**2 / (2 * least) + L * p**2 / 2 + eps * gap
+        error = norm(apart, dim=-1) * (r + L * p) + r * r / (2 * least) + L * p**2 / 2 + eps * gap
         return gap, error
 
     @cached_property

@@ -14,7 +14,7 @@ from dfltheory.analysis import applicable
 from dfltheory.analysis.compare import compare
 from dfltheory.bounds import Condition, Scope
 from dfltheory.constants import FRESH_STEP
-from dfltheory.errors import InputError
+from dfltheory.errors import InputError, UnknownNameError
 from dfltheory.files import json_text
 from dfltheory.instances import document
 from dfltheory.runs.facts import NetworkFacts
@@ -127,8 +127,10 @@ def test_hyperparameters_that_neither_bound_nor_letters_carry_are_absent_or_name
     penalty = Scope(("DFedADMM",), "definition 1")
     found = compare(run_of(DFedADMM(eta=0.01, K=1, lam=0.1)), stranger(penalty))
     assert "lam_admm" in found.reason
-    unheard = Scope(("DFedAvg",), "definition 1", letters={"theta": 0.5})
-    assert "theta, which DFedAvg does not have" in compare(run_of(DFedAvg(0.05, 1)), stranger(unheard)).reason
+    unheard = Scope(("DFedAvg",), "definition 1", letters={"participation": 0.5})
+    assert "participation" in compare(run_of(DFedAvg(0.05, 1)), stranger(unheard)).reason
+    with pytest.raises(UnknownNameError, match="theta"):
+        Scope(("DFedAvg",), "definition 1", letters={"theta": 0.5})
 
 
 @dataclass(frozen=True)

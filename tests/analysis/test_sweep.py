@@ -473,7 +473,7 @@ def test_a_worker_needs_no_disk_so_that_a_full_one_fails_no_cell(plan, tmp_path)
 
 def test_without_distributed_the_extra_is_named(plan, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
-    with pytest.raises(ClusterError, match=r"pip install 'dfltheory\[cluster\]'"):
+    with pytest.raises(ClusterError, match=r"pip install '.\[cluster\]'"):
         sweep(plan, tmp_path, cluster="tcp://127.0.0.1:1")
 
 

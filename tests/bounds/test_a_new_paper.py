@@ -140,9 +140,9 @@ def test_the_command_line_audits_it(told, asked):
 def test_the_audit_finds_a_mistake_in_it(told):
     """L rho sigma^2 in place of L eta sigma^2: a length where a step belongs."""
     status, out, _ = told["mistaken"]
-    assert status == 0  # the mistake is a warning: it need not be false
+    assert status == 1
     (finding,) = json.loads(out)["findings"]
-    assert (finding["check"], finding["severity"], finding["place"]) == ("units", "warning", "term noise")
+    assert (finding["check"], finding["severity"], finding["place"]) == ("units", "error", "term noise")
 
 
 @pytest.mark.parametrize(

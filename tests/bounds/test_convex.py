@@ -136,7 +136,8 @@ def test_controls_of_gradient_descent_hold(key, share):
         most = 2 / (case.task.constants.mu + case.L) if key == "lean.gd_strongly_convex" else 1 / case.L
         for T in (1, 7, 30):
             found = case.told(key, FEDAVG(eta=share * most * (1 - 1e-12), K=1), T)
-            assert found.kind == "holds", found.reason
+            by_rounding = found.measured.estimate < 1e-20 * case.task.b.square().sum().item()
+            assert found.kind == "holds" or (found.kind == "undecided" and by_rounding), found.reason
 
 
 def test_the_contraction_is_sharp_where_all_curvatures_are_one():

@@ -159,8 +159,8 @@ def test_options_of_recording_take_the_documents_place():
             for wrong in ([[1.0], [2.0]], [[1.0, [2.0]], [0.5, 0.5]], [[[1.0]]], [[10**400]], [])
         ),
         ({**DOCUMENT, "topology": {"file": "W.npy"}}, "is not a file beside"),
-        ({**DOCUMENT, "algorithm": {"name": "os:system"}}, "would run code of a module"),
-        ({**DOCUMENT, "task": {"name": "os:system", "command": "true"}}, "would run code of a module"),
+        ({**DOCUMENT, "algorithm": {"name": "os:system"}}, "would run code of the module"),
+        ({**DOCUMENT, "task": {"name": "os:system", "command": "true"}}, "would run code of the module"),
     ],
 )
 def test_one_line_says_what_is_wrong(document, line):

@@ -63,8 +63,10 @@ def problem_of(task: Any) -> Problem:
     m, d = task.m, task.d
     zero = torch.zeros(1, m, d, dtype=task.dtype, device=task.device)
     A, pull = _numbers(task.hessian(zero))[0], _numbers(task.gradient(zero))[0]
-    directions = np.random.default_rng(0).normal(size=(2 * len(_SCALES), m, d))
-    scales = np.repeat(_SCALES, 2)[:, None, None]
+    largest = torch.finfo(task.dtype).max / (16 * d * max(np.abs(A).max(), np.abs(pull).max(), 1.0))
+    within = [scale for scale in _SCALES if scale <= largest]
+    directions = np.random.default_rng(0).normal(size=(2 * len(within), m, d))
+    scales = np.repeat(within, 2)[:, None, None]
     at = torch.from_numpy(scales * directions).to(zero)
     expected = np.einsum("mij,smj->smi", A, _numbers(at)) + pull
     unit = 1e3 * d * torch.finfo(task.dtype).eps
