@@ -68,7 +68,7 @@ def checked_algorithm(algorithm: object) -> None:
 def checked_hyperparameters(algorithms: tuple[str | type, ...], names: Any) -> None:
     """Reject a name that is a hyperparameter of no algorithm of the package, nor of the given classes.
 
-    One that the given algorithms lack is accepted: runs of them are judged at its neutral value, or not at all.
+    One that the given algorithms lack is accepted: their runs are judged at its neutral value, or not at all.
     What a class has that is named as ``module:Class``, or is no dataclass, is not known: then every name is
     accepted.
     """

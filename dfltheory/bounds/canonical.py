@@ -264,11 +264,14 @@ def statement_hash(statement: Statement) -> str:
 
 def _relation(statement: Statement) -> str:
     """How the left-hand side relates to the bound, and whether the schedule is imposed."""
+    if statement.kind in ("lower bound", "definition"):
+        sign = {"lower bound": ">=", "definition": "="}[statement.kind]
+        return f"{sign} O(.)" if statement.order else sign
     if statement.order:
         return "O(.)"
     if statement.kind == "corollary" and statement.schedule:
         return "<= under the schedule"
-    return {"lower bound": ">=", "definition": "="}.get(statement.kind, "<=")
+    return "<="
 
 
 def _condition(statement: Statement, condition: Condition) -> str:

@@ -15,7 +15,7 @@ import mpmath
 import sympy as sp
 from mpmath.ctx_iv import MPIntervalContext
 
-from dfltheory.bounds.tree import at_numbers
+from dfltheory.bounds.tree import at_numbers, decimal_value
 from dfltheory.errors import InputError
 
 if TYPE_CHECKING:
@@ -108,8 +108,10 @@ class Evaluation:
             value = self._value(sp.sympify(self._definitions[formula]))
             self._known[formula] = value
             return value
-        if formula.is_Rational or formula.is_Float:
-            return self._rational(sp.Rational(formula))
+        if formula.is_Rational:
+            return self._rational(formula)
+        if formula.is_Float:
+            return self._rational(decimal_value(formula))
         if formula == sp.E:
             return self._interval.e
         if type(formula) not in self._functions:
@@ -123,8 +125,6 @@ class Evaluation:
 
     def _whole_part(self, formula: Any) -> Any:
         """The floor of a rational number, which may be whole; None of any other number."""
-        if formula.has(sp.Float):
-            return None
         try:
             number = at_numbers(self._statement.expand(formula), self._point)
         except InputError:

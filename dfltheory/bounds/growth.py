@@ -20,6 +20,20 @@ def paces(parameter: str) -> list[str]:
     return [MEANT.get(name, name) + (f"^{power}" if power > 1 else "") for name, power in powers.items()]
 
 
+def leading(parameter: str) -> str:
+    """The quantity by which a family is ordered: 1/(1 - alpha) of ``alpha*T*T*T``."""
+    first = parameter.split("*")[0]
+    return MEANT.get(first, first)
+
+
+def pacing(parameter: str) -> str:
+    """How the other quantities grow with the first: ``, with T growing like its cube`` of ``alpha*T*T*T``."""
+    names = parameter.split("*")
+    _, *others = dict.fromkeys(names)
+    phrases = [PACES[names.count(name)].format(MEANT.get(name, name)) for name in others]
+    return f", {' and '.join(phrases)}" if phrases else ""
+
+
 def growth_words(family: Mapping[str, Any]) -> str:
     """The fitted growth of a saved family, and the range over which it was fitted.
 
@@ -33,15 +47,14 @@ def growth_words(family: Mapping[str, Any]) -> str:
     str
         As ``like T^0.62, in step with 1/(1 - lambda), over the range searched (T = 256 to 4096)``.
     """
-    names = str(family["parameter"]).split("*")
-    first, *others = dict.fromkeys(names)
-    leading = MEANT.get(first, first)
-    base = leading if leading.isidentifier() else f"({leading})"
+    parameter = str(family["parameter"])
+    name = leading(parameter)
+    base = name if name.isidentifier() else f"({name})"
     power = f"{base}^{float(family['exponent']):.2f}"
-    paced = [PACES[names.count(name)].format(MEANT.get(name, name)) for name in others]
-    step = f", {' and '.join(paced)}," if paced else ""
+    paced = pacing(parameter)
+    step = f"{paced}," if paced else ""
     low, high = (float(family["values"][end]) for end in (0, -1))
-    return f"like {power}{step} over the range searched ({leading} = {low:.4g} to {high:.4g})"
+    return f"like {power}{step} over the range searched ({name} = {low:.4g} to {high:.4g})"
 
 
-__all__ = ["growth_words", "paces"]
+__all__ = ["growth_words", "leading", "paces", "pacing"]

@@ -162,7 +162,7 @@ def test_units_of_terms_sums_and_conditions():
 
 def test_wrong_unit_is_an_error_in_a_bound_with_constants_only():
     wrong = planted(noise=s.eta * s.L**2 * s.sigma_l**2)
-    for kind in ("theorem", "corollary"):
+    for kind in ("theorem", "corollary", "rate"):
         assert [f.severity for f in check_units(replace(wrong, kind=kind))] == ["error"]
     for changes in ({"order": True}, {"kind": "lemma"}):
         assert [f.severity for f in check_units(replace(wrong, **changes))] == ["warning"]

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dfltheory.algorithms.base import Algorithm
-from dfltheory.analysis.falsify.divergence import Divergence, paces
+from dfltheory.analysis.falsify.divergence import Divergence
 from dfltheory.analysis.falsify.members import MEMBERS
 from dfltheory.analysis.falsify.problems import Ramps, RampTask, SplitTask
+from dfltheory.bounds.growth import growth_words, leading, pacing
 from dfltheory.graphs import Constant, Periodic, as_sequence
 from dfltheory.graphs.matrices import to_dense
 from dfltheory.instances.instance import Instance
@@ -39,12 +40,7 @@ def refuted_by(finding: Finding) -> str:
     divergence = finding.divergence
     if divergence is None:
         return f"{finding.ratio:.3g} times the bound"
-    first, *others = paces(divergence.parameter)
-    name = first if first.isidentifier() else f"({first})"
-    with_others = f", with {' and '.join(others)} in step" if others else ""
-    return (
-        f"measured/claimed grows like {name}^{divergence.exponent:.2g} over the range searched{with_others}"
-    )
+    return f"measured/claimed grows {growth_words(vars(divergence))}"
 
 
 def _last_member(divergence: Divergence) -> dict[str, float]:
@@ -150,10 +146,9 @@ def _point(row: Any) -> str:
 
 def _family_lines(divergence: Divergence) -> list[str]:
     ratios = ", ".join(f"{ratio:.4g}" for ratio in divergence.ratios)
-    name, *others = paces(divergence.parameter)
-    along = f"{name} = {divergence.values[0]:.4g} .. {divergence.values[-1]:.4g}"
-    with_others = f", with {' and '.join(others)} in step" if others else ""
-    return [f"measured/claimed {ratios} along {along}{with_others}; these are the numbers of the last member"]
+    low, high = divergence.values[0], divergence.values[-1]
+    along = f"{leading(divergence.parameter)} = {low:.4g} .. {high:.4g}{pacing(divergence.parameter)}"
+    return [f"measured/claimed {ratios} along {along}; these are the numbers of the last member"]
 
 
 def _left_side(theorem: Theorem) -> str:

@@ -1,8 +1,8 @@
 """Units: every term scales as the left-hand side does, sums agree inside, conditions compare like with
 like, and a schedule gives each step its own unit.
 
-A wrong unit in the bound of a theorem or a corollary is an error, unless the bound is an O(.), which may hide
-constants with units. Elsewhere it is a warning: unweighted Young, ``2 x y <= x^2 + y^2``, mixes units and is
+A wrong unit in the bound of a theorem, a corollary or a rate is an error, unless the bound is an O(.), which
+may hide constants with units. Elsewhere it is a warning: unweighted Young, ``2 x y <= x^2 + y^2``, mixes units and is
 true in all of them. A scaling limit that refutes a statement is always an error: along one change of units
 the whole bound becomes arbitrarily small against the left-hand side.
 """
@@ -39,7 +39,7 @@ def _not_invariant(theorem: Theorem) -> Iterator[Finding]:
     units: dict[str, Unit] = {name: q.unit for name, q in GLOSSARY.items()}
     scaling = Scaling(units)
     hides = " (an O(.) that hides constants with units)" if theorem.order else ""
-    in_bound = error if theorem.kind in ("theorem", "corollary") and not theorem.order else warning
+    in_bound = error if theorem.kind in ("theorem", "corollary", "rate") and not theorem.order else warning
     for d in theorem.definitions:
         units[d.symbol.name] = scaling.of(d.expr)
         yield from _clashes(scaling, f"definition {d.symbol}", in_bound)
