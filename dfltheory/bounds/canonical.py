@@ -99,6 +99,17 @@ def _add(summands: list[LinearCombination]) -> LinearCombination:
     return _combination(total)
 
 
+_SUMS: dict[str, LinearCombination] = {}
+"""Sums by the text that stands for them as the base of a power."""
+
+
+def _sum_base(value: LinearCombination) -> str:
+    """The text of a sum as the base of a power."""
+    text = f"({value})"
+    _SUMS[text] = value
+    return text
+
+
 def _product(coefficient: Fraction, powers: Powers) -> LinearCombination:
     """``coefficient`` times the powers; powers of primes lose their whole part to the coefficient."""
     kept: Powers = {}
@@ -110,6 +121,10 @@ def _product(coefficient: Fraction, powers: Powers) -> LinearCombination:
             exponent = _number(value - whole)
         if exponent.terms:
             kept[base] = exponent
+    if len(kept) == 1:
+        ((base, exponent),) = kept.items()
+        if base in _SUMS and exponent == ONE:  # the reciprocal of a reciprocal
+            return _combination({part: coefficient * value for part, value in _SUMS[base].terms})
     return _combination({tuple(sorted(kept.items(), key=lambda power: power[0])): coefficient})
 
 
@@ -117,26 +132,18 @@ def _multiply(factors: list[LinearCombination]) -> LinearCombination:
     """The product. A number times a sum is multiplied out; a product of sums is not."""
     coefficient = Fraction(1)
     powers: Powers = {}
-    sums: dict[str, LinearCombination] = {}
     for factor in factors:
         content, primitive = _primitive(factor)
         coefficient *= content
         if len(primitive.terms) == 1:
             monomial = primitive.terms[0][0]
         elif primitive.terms:
-            text = f"({primitive})"
-            sums[text] = primitive
-            monomial = ((text, ONE),)
+            monomial = ((_sum_base(primitive), ONE),)
         else:
             return LinearCombination()
         for base, exponent in monomial:
             powers[base] = _add([powers.get(base, LinearCombination()), exponent])
-    result = _product(coefficient, powers)
-    monomial, coefficient = result.terms[0]
-    if len(monomial) == 1 and monomial[0][0] in sums and monomial[0][1] == ONE:
-        only = sums[monomial[0][0]]
-        return _combination({part: coefficient * value for part, value in only.terms})
-    return result
+    return _product(coefficient, powers)
 
 
 def _primitive(value: LinearCombination) -> tuple[Fraction, LinearCombination]:
@@ -160,18 +167,18 @@ def _power(base: LinearCombination, exponent: LinearCombination, nonnegative: bo
     value = exponent.constant
     whole = value is not None and value.denominator == 1
     if not base.terms or (content < 0 and not whole):
-        return _base(f"({base})", exponent)
+        return _base(_sum_base(base), exponent)
     powers: Powers = {}
     if len(primitive.terms) == 1:
         inner = primitive.terms[0][0]
         if not whole and not (nonnegative and all(_is_name(name) for name, _ in inner)):
-            return _multiply([_number_power(content, exponent), _base(f"({primitive})", exponent)])
+            return _multiply([_number_power(content, exponent), _base(_sum_base(primitive), exponent)])
         for name, old in inner:
             powers[name] = _multiply([old, exponent])
     elif value == 1:
         return base
     else:
-        powers[f"({primitive})"] = exponent
+        powers[_sum_base(primitive)] = exponent
     return _multiply([_number_power(content, exponent), _product(Fraction(1), powers)])
 
 

@@ -96,6 +96,11 @@ def test_a_formula_has_the_same_text_before_and_after_evaluation_by_sympy(formul
         assert formula_text(formula) == formula_text(evaluated)
 
 
+def test_the_reciprocal_of_a_reciprocal_is_the_sum_itself():
+    reciprocal = sp.Pow(s.K + s.L, -1, evaluate=False)
+    assert formula_text(sp.Pow(reciprocal, -1, evaluate=False)) == formula_text(s.K + s.L)
+
+
 # -- statements: what does not count -------------------------------------------------------------------------
 
 

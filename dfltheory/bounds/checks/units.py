@@ -2,9 +2,9 @@
 like, and a schedule gives each step its own unit.
 
 A wrong unit in the bound of a theorem, a corollary or a rate is an error, unless the bound is an O(.), which
-may hide constants with units. Elsewhere it is a warning: unweighted Young, ``2 x y <= x^2 + y^2``, mixes units and is
-true in all of them. A scaling limit that refutes a statement is always an error: along one change of units
-the whole bound becomes arbitrarily small against the left-hand side.
+may hide constants with units. Elsewhere it is a warning: unweighted Young, ``2 x y <= x^2 + y^2``, mixes
+units and is true in all of them. A scaling limit that refutes a statement is always an error: along one
+change of units the whole bound becomes arbitrarily small against the left-hand side.
 """
 
 from __future__ import annotations
