@@ -14,6 +14,7 @@ from dfltheory.analysis.falsify.confirm import abnormal, unconfirmed
 from dfltheory.analysis.falsify.document import read_document
 from dfltheory.bounds import symbols as s
 from dfltheory.bounds.document import theorem_to_document
+from dfltheory.bounds.enclosures import Evaluation
 
 FILE = Path(__file__).parents[2] / "docs" / "counterexamples" / "dfedadmm.theorem_1-printed.json"
 THEOREM = bounds.get("dfedadmm.theorem_1", "printed")
@@ -149,6 +150,13 @@ def test_the_expressions_of_a_family_are_evaluated_at_50_digits():
     bound = theorem.evaluate(where="nan", **values)
     for factor, confirmed in ((1.0, True), (1.001, False)):
         assert divergence._confirmed(theorem, [(1.0, 2.0, bound * factor, values)]) is confirmed
+
+
+def test_a_decimal_of_a_statement_means_its_digits_at_50_digits():
+    product = sp.Mul(sp.Float(0.29), 100, sp.Rational(1, 29), evaluate=False)
+    share = sp.floor(product, evaluate=False)
+    theorem = about(s.K + share, held(0, s.rho))
+    assert Evaluation(theorem, dict.fromkeys(theorem.symbols, 1.0))._value(share) == 1
 
 
 @pytest.mark.slow

@@ -96,6 +96,14 @@ def test_a_formula_has_the_same_text_before_and_after_evaluation_by_sympy(formul
         assert formula_text(formula) == formula_text(evaluated)
 
 
+def test_a_lower_bound_in_order_is_another_statement_than_the_upper_bound():
+    upper = next(t for t in STATEMENTS if t.order and t.kind == "corollary" and t.status.refuted)
+    for kind in ("lower bound", "definition"):
+        other = replace(upper, kind=kind)
+        assert statement_hash(other) != statement_hash(upper)
+        assert not other.status.refuted
+
+
 def test_the_reciprocal_of_a_reciprocal_is_the_sum_itself():
     reciprocal = sp.Pow(s.K + s.L, -1, evaluate=False)
     assert formula_text(sp.Pow(reciprocal, -1, evaluate=False)) == formula_text(s.K + s.L)
