@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from dfltheory.analysis.exact import exact_history
     from dfltheory.analysis.falsify import falsify
     from dfltheory.analysis.rate_fit import rate_fit
-    from dfltheory.analysis.tighten import tighten
     from dfltheory.analysis.tune import Budget, tune
     from dfltheory.instances.instance import Instance
     from dfltheory.plugin import reduces_to, respects
@@ -36,7 +35,6 @@ _NAMES = {
     "compare": "dfltheory.analysis.compare",
     "atlas": "dfltheory.analysis.atlas",
     "Budget": "dfltheory.analysis.tune",
-    "tighten": "dfltheory.analysis.tighten",
     "tune": "dfltheory.analysis.tune",
     "respects": "dfltheory.plugin",
     "reduces_to": "dfltheory.plugin",
@@ -78,7 +76,6 @@ __all__ = [
     "respects",
     "tasks",
     "testing",
-    "tighten",
     "train",
     "training",
     "tune",

@@ -22,7 +22,6 @@ from dfltheory.cli.guard import Command, Group, ended, flushed, lenient, refuse
 from dfltheory.cli.output import SETTINGS
 from dfltheory.cli.referee import referee
 from dfltheory.cli.sweep import sweep
-from dfltheory.cli.tighten import tighten
 from dfltheory.cli.topology import app as topology
 from dfltheory.cli.train import train
 from dfltheory.cli.validate import validate
@@ -62,7 +61,7 @@ def root(
 app.add_typer(topology)
 for command in (audit, referee, validate, falsify, sweep):
     app.command(cls=Command)(command)
-for command in (bound, train, worst_case, atlas, tune, tighten):  # these take values, NAME=VALUE
+for command in (bound, train, worst_case, atlas, tune):  # these take values, NAME=VALUE
     app.command(cls=Command, context_settings=SETTINGS)(command)
 app.add_typer(data)
 

@@ -28,7 +28,6 @@ LINES = {
     "worst-case": {"": "dfedsam.theorem_4_5", "--set": [f"--set={item}" for item in SET]},
     "audit": {"": "dfedsam.no_such"},
     "referee": {"": "dfedsam.no_such"},
-    "tighten": {"": "dfedsam.no_such"},
     "sweep": {"": "experiment.toml"},
     "atlas": {"--key": "pepit.gradient_descent"},
     "tune": {

@@ -200,8 +200,8 @@ TIGHT = Constants(
     drift=R(1139, 100),
     drift_noise=R(1497, 100),
 )
-"""The least bound at typical points that ``dfltheory tighten`` has found: a quarter of the consensus of
-``EXACT``, for more drift and sharpness."""
+"""The least bound at typical points that a search over the weights has found: a quarter of the consensus
+of ``EXACT``, for more drift and sharpness."""
 EXACT_INIT = Constants(
     optimization=R(230, 103),
     noise=R(230, 103),

@@ -54,7 +54,7 @@ TIGHTEST = Weights(
     (R(41, 200), R(59, 100), R(41, 200)),
     (R(431, 1000), R(569, 1000)),
 )
-"""Found by ``dfltheory tighten dfedsam.theorem_4_5 --variant corrected_sharper``."""
+"""Found by a search over the weights of ``dfedsam.theorem_4_5:corrected_sharper``."""
 
 
 def most_drift(w: Weights) -> Expr:
