@@ -9,6 +9,8 @@ import pytest
 LESSONS = Path(__file__).parent.parent / "notebooks"
 LONG = ("3-does-the-bound-hold", "10-real-images-on-four-networks")
 """With the slow tests."""
+NEEDS = {"11-the-exact-worst-case": "PEPit"}
+"""Packages of the `[dev]` extra; without them the lesson is skipped."""
 
 
 @pytest.mark.parametrize(
@@ -21,6 +23,8 @@ LONG = ("3-does-the-bound-hold", "10-real-images-on-four-networks")
 def test_a_lesson_runs(lesson, monkeypatch):
     from matplotlib import pyplot, rc_context
 
+    if lesson.stem in NEEDS:
+        pytest.importorskip(NEEDS[lesson.stem])
     monkeypatch.chdir(LESSONS)
     cells = [cell for cell in json.loads(lesson.read_text())["cells"] if cell["cell_type"] == "code"]
     names = {"__name__": "__main__"}

@@ -25,7 +25,6 @@ from dfltheory.cli.sweep import sweep
 from dfltheory.cli.topology import app as topology
 from dfltheory.cli.train import train
 from dfltheory.cli.validate import validate
-from dfltheory.cli.worst_case import worst_case
 
 app = typer.Typer(
     name="dfltheory",
@@ -61,7 +60,7 @@ def root(
 app.add_typer(topology)
 for command in (audit, referee, validate, falsify, sweep):
     app.command(cls=Command)(command)
-for command in (bound, train, worst_case, atlas, tune):  # these take values, NAME=VALUE
+for command in (bound, train, atlas, tune):  # these take values, NAME=VALUE
     app.command(cls=Command, context_settings=SETTINGS)(command)
 app.add_typer(data)
 

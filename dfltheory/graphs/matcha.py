@@ -29,7 +29,9 @@ class Matcha:
 
     Symmetric, rows sum to 1; a weight on the diagonal may be negative. The matchings are the colors of a
     greedy edge coloring (fewer than twice the largest degree). p is found by clarabel through cvxpy (extra
-    ``[pep]``), for m up to a few hundred. [Wang, Sahu, Yang, Joshi and Kar 2019; JYWa/MATCHA, graph_manager]
+    ``[convex]``), for m up to a few hundred.
+
+    [Wang, Sahu, Yang, Joshi and Kar 2019; JYWa/MATCHA, graph_manager]
     """
 
     graph: nx.Graph

@@ -167,7 +167,7 @@ def fastest_mixing(graph: nx.Graph, least: float = 0.0, sparse: bool | None = No
                                   w_e >= least,   w_ii >= least
 
     ``least`` > 0 keeps every weight on links and diagonal positive, as Definition 1 asks (with 0 the
-    optimum may have w_ii = 0, as on a path). Solved by clarabel through cvxpy (extra ``[pep]``), to about
+    optimum may have w_ii = 0, as on a path). Solved by clarabel through cvxpy (extra ``[convex]``), to about
     1e-8 in lambda; meant for m up to a few hundred clients. [Boyd, Diaconis and Xiao 2004]
     """
     if graph.is_directed():
@@ -204,7 +204,7 @@ def convex_solver(what: str) -> Any:
         import clarabel  # noqa: F401 - the solver that cvxpy is asked for
         import cvxpy
     except ImportError as error:
-        raise DFLTheoryError(f"{what} need a convex solver: pip install '.[pep]'") from error
+        raise DFLTheoryError(f"{what} need a convex solver: pip install '.[convex]'") from error
     return cvxpy
 
 

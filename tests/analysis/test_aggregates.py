@@ -23,7 +23,6 @@ from dfltheory.analysis.rate_fit import Setting
 from dfltheory.analysis.reading import Reading
 from dfltheory.analysis.rounding import RoundingError
 from dfltheory.analysis.statistics import max_interval, upper_of_maximum
-from dfltheory.analysis.worst_case import bracket
 from dfltheory.bounds import GLOSSARY, LeftSide, Scope, Theorem
 from dfltheory.bounds.checks.vacuous import trivials
 from dfltheory.bounds.document import theorem_from_document, theorem_to_document
@@ -352,12 +351,6 @@ def test_sums_are_not_ranked_with_means():
     with pytest.raises(InputError, match="sum"):
         competitors("grad_norm_sq", [about("sum", 1), about("mean", 1)])
     assert len(competitors("grad_norm_sq", [about("sum", 1), about("sum", 2)])) == 2
-
-
-def test_worst_cases_of_a_maximum_or_a_sum_are_not_computed():
-    for aggregate in ("max", "sum"):
-        with pytest.raises(InputError, match=aggregate):
-            bracket(about(aggregate, 1), T=2, L=1.0, f0_gap=1.0, lam=0.5)
 
 
 def with_measure(theorem, measure):

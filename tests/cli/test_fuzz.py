@@ -25,7 +25,6 @@ LINES = {
     "validate": {"--m": "4", "--rounds": "5", "--K": "1", "--topology": "ring", "--seeds": "2"},
     "bound": {"": "dfedsam.theorem_4_5", "--set": [f"--set={item}" for item in SET]},
     "falsify": {"": "dfedsam.theorem_4_5"},
-    "worst-case": {"": "dfedsam.theorem_4_5", "--set": [f"--set={item}" for item in SET]},
     "audit": {"": "dfedsam.no_such"},
     "referee": {"": "dfedsam.no_such"},
     "sweep": {"": "experiment.toml"},
@@ -76,7 +75,7 @@ def place(tmp_path_factory):
 def said(place, monkeypatch, capsys):
     """Call the command line in a folder of its own; the long work is left out."""
     from dfltheory import bounds
-    from dfltheory.analysis import experiment, sweep, tune, worst_case
+    from dfltheory.analysis import experiment, sweep, tune
     from dfltheory.analysis.falsify import finding
     from dfltheory.tasks import download
     from dfltheory.training import loop
@@ -97,7 +96,6 @@ def said(place, monkeypatch, capsys):
     for module, name in (
         (finding, "search"),
         (finding, "steepest"),
-        (worst_case.Program, "of"),
         (experiment, "perform_all"),
         (sweep, "sweep"),
         (tune._Grid, "by_bound"),

@@ -75,5 +75,5 @@ def test_refusals(monkeypatch):
         graphs.fastest_mixing(graphs.ring(4), least=0.4)
     np.testing.assert_array_equal(graphs.fastest_mixing(graphs.ring(1)), [[1.0]])
     monkeypatch.setitem(sys.modules, "clarabel", None)
-    with pytest.raises(DFLTheoryError, match=r"pip install '.\[pep\]'"):
+    with pytest.raises(DFLTheoryError, match=r"pip install '.\[convex\]'"):
         graphs.fastest_mixing(graphs.ring(4))

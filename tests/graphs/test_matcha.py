@@ -29,8 +29,8 @@ def connectivity(sequence, p):
 
 def of(graph, budget):
     if budget < 1:
-        pytest.importorskip("clarabel", reason="the extra [pep] is not installed")
-        pytest.importorskip("cvxpy", reason="the extra [pep] is not installed")
+        pytest.importorskip("clarabel", reason="the extra [convex] is not installed")
+        pytest.importorskip("cvxpy", reason="the extra [convex] is not installed")
     return graphs.Matcha(graph, budget)
 
 
