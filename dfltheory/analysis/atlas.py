@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from dfltheory.analysis.atlas_pairs import Pair, pair, proof_of
 from dfltheory.analysis.schedule import algorithm_class, letters_of, network_values
 from dfltheory.bounds import registry
 from dfltheory.bounds.checks.everyday import everyday
@@ -416,6 +415,6 @@ def expectation(
 
 
 __all__ = [
-    "HORIZONS", "STATED", "Atlas", "Entry", "Pair", "atlas", "best_bounds", "check_constants", "competitors",
-    "expectation", "first_round", "least", "model", "pair", "proof_of", "transient", "yardstick",
+    "HORIZONS", "STATED", "Atlas", "Entry", "atlas", "best_bounds", "check_constants", "competitors",
+    "expectation", "first_round", "least", "model", "transient", "yardstick",
 ]  # fmt: skip

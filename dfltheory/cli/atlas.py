@@ -30,10 +30,6 @@ def atlas(
             "--truth", help="Also the exact expectation on quadratics at each theorem's best steps."
         ),
     ] = False,
-    pairs: Annotated[
-        bool,
-        typer.Option("--pairs", help="Is one bound at most another wherever both apply? (theorems of --key)"),
-    ] = False,
     set_: Values = None,
     as_json: AsJson = False,
 ) -> None:
@@ -47,24 +43,12 @@ def atlas(
         dfltheory atlas --set T=10000 m=16 lam=0.8
 
         dfltheory atlas --key dfedsam.theorem_4_5 --topology ring --truth --set T=10000 m=16
-
-        dfltheory atlas --key dfedsam.theorem_4_5 --pairs
     """
     from dfltheory.analysis import atlas as engine
 
     values = values_of(context, set_)
     engine.competitors(measure, key)  # a theorem of the user's may define symbols of its own
     engine.check_constants(values)
-    if pairs:
-        if not key:
-            raise InputError("--pairs compares the theorems of --key: give at least one key")
-        chosen = [t for t in engine.competitors(measure, key) if not (t.order or t.kind == "lower bound")]
-        found = [engine.pair(a, b) for a in chosen for b in chosen if a is not b]
-        told = [
-            {"a": str(p.a), "b": str(p.b), "answer": p.answer, "how": p.how, "point": dict(p.point)}
-            for p in found
-        ]
-        return emit({"pairs": told}, "\n".join(map(str, found)), as_json)
     network = None
     if topology is not None:
         from dfltheory import graphs

@@ -1,4 +1,4 @@
-"""The atlas: who speaks, who is vacuous, who is least; first rounds, transients, pairs, truth."""
+"""The atlas: who speaks, who is vacuous, who is least; first rounds, transients, truth."""
 
 import json
 from pathlib import Path
@@ -18,8 +18,6 @@ from dfltheory.analysis.atlas import (
     first_round,
     least,
     model,
-    pair,
-    proof_of,
     transient,
     yardstick,
 )
@@ -253,43 +251,6 @@ def test_the_truth_is_that_of_a_run():
     assert found == pytest.approx(run.grad_norm_sq[0, :40].mean(), rel=1e-9)
 
 
-# -- pairs -----------------------------------------------------------------------------------------------
-
-
-def of(variant):
-    return bounds.get("dfedsam.theorem_4_5", variant)
-
-
-def test_a_sharper_bound_is_proved_to_be_sharper():
-    assert pair(of("corrected_sharper"), of("corrected")).answer == "proved"
-    assert pair(of("corrected"), of("corrected_init")).answer == "proved"  # lam^(2 Q): 16 <= 32
-
-
-def test_a_refuted_pair_has_its_point():
-    found = pair(of("corrected"), of("corrected_sharper"))
-    assert found.answer == "refuted"
-    a, b = (
-        of(v).evaluate(**{n: found.point[n] for n in of(v).needs}) for v in ("corrected", "corrected_sharper")
-    )
-    assert a > b
-
-
-def test_no_proof_of_what_is_false_beyond_a_range():
-    """x <= 50 + x^2/10^4 fails from x = 50.3 on: a proof that stopped at a bounded range would accept it."""
-    x = s.L * s.eta
-    a, b = own({"a": x}), own({"a": 50 + x**2 / 10**4}, key="own.b")
-    assert proof_of(a, b) is None
-    assert pair(a, b).answer == "refuted"
-    c = own({"a": x + s.K**2 - s.K + 3}, key="own.c")  # no factor shows it; K = 1 + u does
-    assert pair(a, c).answer == "proved"
-
-
-def test_statements_that_never_meet_are_apart():
-    low = own({"a": s.eta}, [Condition("low", s.L * s.eta, sp.Integer(1))])
-    high = own({"a": s.eta}, [Condition("high", sp.Integer(2), s.L * s.eta)], "own.high")
-    assert pair(low, high).answer == "apart"
-
-
 # -- command line ----------------------------------------------------------------------------------------
 
 
@@ -301,8 +262,6 @@ def test_the_command_line_tells_the_same(capsys):
     found = dfl.atlas(theorems=["dfedsam.theorem_4_5"], T=10000, m=16, lam=lam)
     assert told["best"] == str(found.best.theorem)
     assert [e["bound"] for e in told["theorems"]] == pytest.approx([e.bound for e in found.entries], rel=1e-9)
-    assert cli.run(["atlas", "--pairs"]) == 2
-    assert "--key" in capsys.readouterr().err
 
 
 # -- the page: its numbers are those of single calls ------------------------------------------------------
@@ -329,19 +288,6 @@ def test_a_row_is_what_single_calls_give():
     assert told[1:4] == ["speaks", f"{bound[0]:.3g}", f"{bound[0] / 2:.3g}"]
     assert told[5] == f"eta = {steps['eta'][0]:.3g}"
     assert float(told[6]) == first_round(theorem, atlas_page.PLACE)
-
-
-def test_a_verdict_line_is_what_one_pair_gives():
-    table = PAGE[PAGE.index("## Is one bound") :].splitlines()
-    head = next(row for row in table if row.startswith("|  |")).strip("|").split("|")
-    row = next(row for row in table if row.startswith("| **corrected_sharper**")).strip("|").split("|")
-    told = dict(zip((c.strip() for c in head), (c.strip() for c in row), strict=True))
-    sharper = bounds.get("dfedsam.theorem_4_5", "corrected_sharper")
-    assert (
-        told["corrected"] == pair(sharper, bounds.get("dfedsam.theorem_4_5", "corrected")).answer == "proved"
-    )
-    found = pair(sharper, bounds.get("dfedsam.theorem_4_5", "corrected_weighted"))
-    assert told["corrected_weighted"] in found.how
 
 
 def test_every_picture_is_there_and_is_shown():
