@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from dfltheory.analysis.exact import exact_history
     from dfltheory.analysis.falsify import falsify
     from dfltheory.analysis.rate_fit import rate_fit
-    from dfltheory.analysis.tune import Budget, tune
     from dfltheory.instances.instance import Instance
     from dfltheory.plugin import reduces_to, respects
     from dfltheory.training.loop import train
@@ -34,8 +33,6 @@ _NAMES = {
     "Instance": "dfltheory.instances.instance",
     "compare": "dfltheory.analysis.compare",
     "atlas": "dfltheory.analysis.atlas",
-    "Budget": "dfltheory.analysis.tune",
-    "tune": "dfltheory.analysis.tune",
     "respects": "dfltheory.plugin",
     "reduces_to": "dfltheory.plugin",
     "falsify": "dfltheory.analysis.falsify",
@@ -60,7 +57,6 @@ def __dir__() -> list[str]:
 
 
 __all__ = [
-    "Budget",
     "Instance",
     "algorithms",
     "analysis",
@@ -78,5 +74,4 @@ __all__ = [
     "testing",
     "train",
     "training",
-    "tune",
 ]

@@ -203,7 +203,7 @@ paper's least bound above it. On strongly convex ones `bubeck2015.theorem_3_15` 
 
 ## Does it choose well?
 
-`dfltheory tune` takes the least valid bound within a budget. How far that is the order in which runs come
+The least valid bound can choose topology, K and step size. How far that is the order in which runs come
 out, as Spearman's rank correlation (cells): over topologies, K and step sizes c/(K L), each bound, and the
 exact expectation on the quadratic model with the same constants, against the measured mean of ||grad f||^2
 over rounds. Cells where the theorem's conditions fail have no valid bound: the columns' cells differ.

@@ -13,7 +13,7 @@ from typing import Annotated
 
 import typer
 
-from dfltheory.cli.atlas import atlas, tune
+from dfltheory.cli.atlas import atlas
 from dfltheory.cli.audit import audit
 from dfltheory.cli.bound import bound
 from dfltheory.cli.data import app as data
@@ -60,7 +60,7 @@ def root(
 app.add_typer(topology)
 for command in (audit, referee, validate, falsify, sweep):
     app.command(cls=Command)(command)
-for command in (bound, train, atlas, tune):  # these take values, NAME=VALUE
+for command in (bound, train, atlas):  # these take values, NAME=VALUE
     app.command(cls=Command, context_settings=SETTINGS)(command)
 app.add_typer(data)
 

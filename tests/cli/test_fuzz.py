@@ -29,12 +29,6 @@ LINES = {
     "referee": {"": "dfedsam.no_such"},
     "sweep": {"": "experiment.toml"},
     "atlas": {"--key": "pepit.gradient_descent"},
-    "tune": {
-        "--rounds": "3000",
-        "--key": "dfedsam.theorem_4_5",
-        "--topology": "ring",
-        "--set": [f"--set={x}" for x in SET[4:5] + SET[:1] + SET[8:]],
-    },
     "topology show": {"": "ring", "--m": "6"},
     "topology check": {"": "W.csv"},
     "topology compare": {"": "ring", "--m": "6"},
@@ -75,7 +69,7 @@ def place(tmp_path_factory):
 def said(place, monkeypatch, capsys):
     """Call the command line in a folder of its own; the long work is left out."""
     from dfltheory import bounds
-    from dfltheory.analysis import experiment, sweep, tune
+    from dfltheory.analysis import experiment, sweep
     from dfltheory.analysis.falsify import finding
     from dfltheory.tasks import download
     from dfltheory.training import loop
@@ -98,7 +92,6 @@ def said(place, monkeypatch, capsys):
         (finding, "steepest"),
         (experiment, "perform_all"),
         (sweep, "sweep"),
-        (tune._Grid, "by_bound"),
         (download, "fetch"),
         (bounds, "audit"),
     ):
