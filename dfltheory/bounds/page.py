@@ -23,7 +23,6 @@ from dfltheory.bounds.checks.inequalities import NOTICED, search
 from dfltheory.bounds.checks.ledger import ORDER as STATUSES
 from dfltheory.bounds.checks.ledger import examine, worst
 from dfltheory.bounds.checks.run import CHECKS, audit
-from dfltheory.bounds.checks.slips import Score, score
 from dfltheory.bounds.display import condition_latex, expression_latex
 from dfltheory.bounds.errata import FALSE, SEVERITIES, Mistake, names_of, statement
 from dfltheory.bounds.ledger import Line
@@ -70,7 +69,6 @@ named by hand and is not checked, with samples that do not refute it; *refuted*,
 three outcomes, and step sizes at the edge of what a lemma allows: every expectation in them is a finite sum,
 worked out in full.
 
-{slips}
 <!-- from dfltheory/bounds {fingerprint} -->
 """
 _LONGEST = 900
@@ -125,11 +123,10 @@ def with_table(page: str) -> str:
     return f"{parts[0]}{TABLE}\n\n{table()}\n\n{TABLE}{parts[2]}"
 
 
-def markdown(findings: Iterable[Finding], docs: Path | None = None, slips: Score | None = None) -> str:
+def markdown(findings: Iterable[Finding], docs: Path | None = None, *, whole: bool = False) -> str:
     """The errata that these findings give, paper by paper; ``docs`` is the folder of the page, in which saved
-    counterexamples lie; with ``slips`` it is the page in full, and tells how far each paper was examined."""
+    counterexamples lie; ``whole``: every entry, and how far each paper was examined."""
     found = list(findings)
-    told = "" if slips is None else _slips(slips)
     lines, entries = list[str](), list[Entry]()
     for paper in registry.papers():
         mine = [f for f in found if f.key.startswith(f"{paper}.")]
@@ -137,15 +134,15 @@ def markdown(findings: Iterable[Finding], docs: Path | None = None, slips: Score
             known = errata(paper, mine)
             entries += known.entries
             keys = {f.key for f in mine}
-            shown = _about(known, keys) if slips is None else known.entries
+            shown = known.entries if whole else _about(known, keys)
             lines += _paper(known, keys, docs, shown)
-            lines += [] if slips is None else _coverage(paper, mine, known)
+            if whole:
+                lines += _coverage(paper, mine, known)
     introduction = _INTRODUCTION.format(
         origins=_origins(entries),
         general=", ".join(name for name in CHECKS if name not in DECLARED),
         declared=", ".join(DECLARED),
         fingerprint=fingerprint(),
-        slips=told,
     )
     return "\n".join([introduction, *lines]) + "\n"
 
@@ -161,32 +158,6 @@ def _origins(entries: Sequence[Entry]) -> str:
     return (
         f"Of {len(entries)} entries, {ways}. A machine verified the correction of {verified}; {others} "
         f"corrections were verified by reading alone{refuted}."
-    )
-
-
-def _slips(score: Score) -> str:
-    rules = ", ".join(f"{rule} {hit} of {all_}" for rule, (hit, all_) in score.rules.items())
-    return (
-        f"Of {score.planted} single slips planted by rule into the re-derived proofs, which are right, the "
-        f"audit finds {score.found} ({score.found / score.planted:.0%}), each on the line where it was "
-        f"planted: {rules} (`python -m dfltheory.bounds.checks.slips`). {_missed(score)}Dropped conditions "
-        "are found where a step cites a statement, whose conditions it inherits, or declares what it uses of "
-        "them. Errors on the re-derived statements themselves: "
-        f"{score.alarms or 'none'}.\n"
-    )
-
-
-def _missed(score: Score) -> str:
-    """What was not found: what is right all the same, and why; and what is not."""
-    told: dict[bool, list[str]] = {True: [], False: []}
-    for slip in score.missed:
-        why = slip.harmless()
-        claim = f"`{slip.theorem.key}:{slip.theorem.variant}`"
-        told[bool(why)].append(f"{slip.rule} of *{slip.place}* in {claim}" + (f" ({why})" if why else ""))
-    right, wrong = told[True], told[False]
-    kept = f"By reading {len(right)} of the others are no slips, and are counted all the same: "
-    return (f"{kept}{'; '.join(right)}. " if right else "") + (
-        f"Not found: {'; '.join(wrong)}. " if wrong else ""
     )
 
 
@@ -516,7 +487,7 @@ def main(arguments: list[str]) -> int:
     for page in map(Path, arguments[1:]):
         write_text(page, with_table(page.read_text(encoding="utf-8")))
     found, page = audit(), Path(arguments[0])
-    write_text(page, markdown(found, page.parent, score()))
+    write_text(page, markdown(found, page.parent, whole=True))
     write_text(page.with_suffix(".json"), json.dumps(counts(found), indent=1) + "\n")
     return 0
 

@@ -1,4 +1,4 @@
-"""Errata: identities, mends put to the test, findings by root cause, planted slips, and the page."""
+"""Errata: identities, mends put to the test, findings by root cause, wrong displays, and the page."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from dfltheory import bounds
 from dfltheory.bounds import page, registry
 from dfltheory.bounds import symbols as s
 from dfltheory.bounds.checks import errata as errata_module
-from dfltheory.bounds.checks import slips
 from dfltheory.bounds.checks.corollaries import compare_rate
 from dfltheory.bounds.checks.derivations import check_step
 from dfltheory.bounds.checks.errata import FOUND_BY, Entry, Errata, errata
@@ -191,50 +190,37 @@ def test_the_conditions_of_what_is_cited_must_be_those_of_the_citing_statement()
     assert any("uses that L/2 times the square" in f.message for f in check_step(used, free))
 
 
-# -- planted slips -----------------------------------------------------------------------------------
+# -- wrong displays ----------------------------------------------------------------------------------
 
 
-@pytest.mark.slow
-def test_planted_slips_are_found_where_they_were_planted():
-    told = slips.score()
-    assert told.planted >= 60
-    assert told.alarms == 0
-    # what is not found is right all the same, and is told so on the page
-    assert [f"{x.rule}: {x.theorem}, {x.place}" for x in told.missed if not x.harmless()] == []
-    assert told.found / told.planted >= 0.92
-    assert "the other conditions imply it" in page._missed(told)
+def first_step(claim):
+    return next(step for step in registry.all_steps() if step.claim == claim)
 
 
-def test_a_slip_is_planted_and_found_and_the_right_display_is_not():
-    mine = [x for x in slips.planted() if x.step.claim == "dfedsam.theorem_4_5:corrected"]
-    assert {"coefficient", "sign", "term dropped", "power"} <= {x.rule for x in mine}
-    (half,) = (x for x in mine if x.rule == "coefficient")
-    assert half.found()
-    assert not replace(half, theorem=half.step.theorem).found()
-    # half of a term is less than what follows: nobody may call that harmless; nor a condition that is needed
-    assert {x.harmless() for x in mine if x.rule in ("coefficient", "condition dropped")} == {""}
-    (index,) = (x for x in slips.planted()
-                if x.step.claim == "dfedsam.theorem_4_5:corrected_init" and x.rule == "index")  # fmt: skip
-    assert index.harmless() == "it makes the display larger"
+def with_half(theorem, part):
+    return replace(theorem, parts={**theorem.parts, part: theorem.parts[part] / 2})
+
+
+@pytest.mark.parametrize(
+    ("claim", "part"),
+    [
+        ("dfedsam.theorem_4_5:corrected", "drift"),
+        ("dfedsgpsm.theorem_1:corrected_b", "noise"),  # its other constants are rounded up by far
+    ],
+)
+def test_half_of_a_term_is_reported_and_the_right_display_is_not(claim, part):
+    step = first_step(claim)
+    assert [f for f in check_step(step) if f.severity == "error"] == []
+    wrong = check_step(step, with_half(step.theorem, part))
+    assert any(f.severity != "note" and f.key == step.theorem.key for f in wrong)
 
 
 def test_a_theorem_cited_without_sam_says_nothing_of_sam():
-    right, wrong = (
-        next(x.step for x in slips.planted()
-             if x.step.claim == "dfedmdc.theorem_2:corrected_same_round" and x.rule == rule)
-        for rule in ("sign", "wrong citation")
-    )  # fmt: skip
+    right = first_step("dfedmdc.theorem_2:corrected_same_round")
+    wrong = replace(right, start="dfedmdc.theorem_1:corrected")
     assert [f for f in check_step(right) if f.severity == "error"] == []
     (found,) = (f for f in check_step(wrong) if f.severity == "error")
     assert "speaks of rho = 0 alone" in found.message
-
-
-def test_a_term_that_is_too_small_shows_where_nothing_covers_it():
-    """Half of the noise of Theorem B, whose other constants are rounded up by far."""
-    (half,) = (x for x in slips.planted()
-               if x.step.claim == "dfedsgpsm.theorem_1:corrected_b" and x.rule == "coefficient")  # fmt: skip
-    assert half.place == "noise"
-    assert half.found()
 
 
 # -- the page ----------------------------------------------------------------------------------------
@@ -265,7 +251,7 @@ def test_the_page_of_all_findings_shows_every_entry(paper, monkeypatch):
     monkeypatch.setattr(page, "errata", lambda name, findings: Errata(name, entries, ()))
     monkeypatch.setattr(page, "_coverage", lambda *told: [])
     finding = Finding("units", "note", registry.statements(paper)[0].key, "printed", "", "")
-    text = page.markdown([finding], None, slips.Score(1, 1, {}, (), 0))
+    text = page.markdown([finding], whole=True)
     assert [e.mistake.id for e in entries if f"#### {e.mistake.id} " not in text] == []
 
 
