@@ -1,4 +1,4 @@
-"""Everyday constants: the point at which findings are told in numbers, and how it gets worse."""
+"""Typical constants: the point at which bounds and findings are evaluated where the caller gives none."""
 
 from __future__ import annotations
 
@@ -15,16 +15,6 @@ _USUAL: dict[str, float] = {
     "rho": 0.01,
     "x0_spread": 0.1,
 }
-WORSE: tuple[dict[str, float], ...] = (
-    {"lam": 0.99, "q": 0.99},
-    {"delta": 0.05, "C": 20.0},
-    {"K": 50.0, "K_u": 50.0, "K_v": 50.0},
-    {"alpha": 0.9},
-    {"rho": 1.0},
-    {"sigma_l": 10.0},
-    {"sigma_g": 10.0},
-)
-"""Corners: a sparser network, an unbalanced one, more local steps, more momentum, SAM, noise, diversity."""
 
 
 def everyday(names: Iterable[str]) -> dict[str, float]:
@@ -32,4 +22,4 @@ def everyday(names: Iterable[str]) -> dict[str, float]:
     return {n: _USUAL.get(n, 0.5 if GLOSSARY[n].high == 1 else 1.0) for n in names}
 
 
-__all__ = ["WORSE", "everyday"]
+__all__ = ["everyday"]
