@@ -10,6 +10,7 @@ import numpy as np
 
 import dfltheory as dfl
 from validation.claims import Claim, ordering_claim, value_claim
+from validation.printed_constants import table1
 
 SOURCE_GAPS = "DFedMDC paper, Table 1"
 SOURCE_RANK = "Shi et al. 2023 (DFedSAM), Section 4: the denser the graph, the smaller lambda and the error"
@@ -26,7 +27,7 @@ def gap_claims(m: int = 64) -> list[Claim]:
     """
     claims = []
     for name in ("complete", "ring", "grid", "directed_exponential"):
-        small, large = dfl.graphs.table1(name, m), dfl.graphs.table1(name, 4 * m)
+        small, large = table1(name, m), table1(name, 4 * m)
         if small.relation == "O":
             claim, limits = f"gap of the {name} = O({small.formula})", "the constant of an O(.)"
             stated, true = large.stated / small.stated, large.true / small.true

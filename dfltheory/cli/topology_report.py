@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from dfltheory import bounds, graphs
 from dfltheory.cli.output import console
-from dfltheory.errors import DFLTheoryError, InputError
+from dfltheory.errors import InputError
 from dfltheory.graphs.spectral import closed_form_report, refuse_too_large
 from dfltheory.graphs.topologies import check_sides
 
@@ -31,7 +31,7 @@ def describe_large(
         return None
     directed = name.replace("-", "_").startswith("directed")
     document = _head(name, m, rule or ("column_stochastic" if directed else "metropolis"), options)
-    return document | _gossip(report, Q) | _stated(name, m, rule) | {"check": None, "ok": True}
+    return document | _gossip(report, Q) | {"check": None, "ok": True}
 
 
 def describe(
@@ -50,7 +50,7 @@ def describe(
     document |= {"links": G.number_of_edges(), "degree": [min(degrees), max(degrees)]}
     if doubly:
         report = closed_form_report(name, m, rule, **options) or graphs.spectral_report(W)
-        document |= _gossip(report, Q) | _stated(name, m, rule)
+        document |= _gossip(report, Q)
     if push_sum and check.ok:
         document |= _push_sum(W)
     return document | {"check": report_document(check), "ok": check.ok}, G, W
@@ -101,9 +101,6 @@ def description_text(document: dict[str, Any]) -> str:
             f"  push-sum, {p['standing']:<12}delta = {p['delta']:.6g}, q = {p['q']:.6g}, C = {p['C']:.6g}",
             f"  push-sum, as cited    1 - q = {c['one_minus_q']:.3g}, C = {c['C']:.3g}   (Assran et al.)",
         ]
-    if "table1" in d:
-        t = d["table1"]
-        lines.append(f"  Table 1 states        gap {t['text']}   (stated/true = {t['ratio']:.4g})")
     lines += _check_lines(d["check"])
     if "plot" in d:
         lines.append(f"  picture               {d['plot']}")
@@ -184,12 +181,3 @@ def _push_sum(W: Any) -> dict[str, Any]:
         "push_sum": {n: getattr(computed, n) for n in ("delta", "q", "C", "window", "standing")},
         "cited": {n: getattr(cited, n) for n in ("one_minus_q", "C", "D", "diameter")},
     }
-
-
-def _stated(name: str, m: int, rule: str | None) -> dict[str, Any]:
-    try:
-        row = graphs.table1(name, m, rule)
-    except DFLTheoryError:  # Table 1 has no such row
-        return {}
-    told = {n: getattr(row, n) for n in ("relation", "formula", "stated", "ratio")}
-    return {"table1": told | {"text": row.stated_text}}

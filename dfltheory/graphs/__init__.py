@@ -18,7 +18,6 @@ from dfltheory.graphs.push_sum import (
     assran_constants,
     cited_constants,
     push_sum_constants,
-    remark_1_q,
     sigma_2,
 )
 from dfltheory.graphs.sequences import (
@@ -32,7 +31,6 @@ from dfltheory.graphs.sequences import (
 from dfltheory.graphs.spectral import (
     Scaling,
     SpectralReport,
-    StatedGap,
     eigenvalues,
     gap_scaling,
     lam,
@@ -40,7 +38,6 @@ from dfltheory.graphs.spectral import (
     phi,
     spectral_gap,
     spectral_report,
-    table1,
 )
 from dfltheory.graphs.time_varying import (
     ClientSampling,
@@ -107,5 +104,4 @@ __all__ += ["network_constants", "SpectralReport", "spectral_report", "spectral_
 __all__ += ["phi", "mixing_rounds"]
 __all__ += ["MeanSquareContraction", "mean_square_contraction", "PushSumConstants", "push_sum_constants"]
 __all__ += ["sigma_2", "CitedConstants"]
-__all__ += ["cited_constants", "assran_constants", "remark_1_q", "StatedGap", "table1", "Scaling"]
-__all__ += ["gap_scaling"]
+__all__ += ["cited_constants", "assran_constants", "Scaling", "gap_scaling"]

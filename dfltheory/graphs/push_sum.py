@@ -277,11 +277,3 @@ def cited_constants(network: Any, *, dim: int = 1, rounds: int = 100, seed: int 
     starts = range(T) if drawn.exact else range(T - B + 1)
     diam = max(diameter(union([links[(l + k) % T] for k in range(B)])) for l in starts)
     return assran_constants(sequence.m, D, int(diam), B, dim)
-
-
-def remark_1_q(diameter: int, window: int, a: float) -> float:
-    """q = (1 - a^(Diam B))^(1/(Diam B + 1)) of DFedSGPSM's Remark 1, for its unnamed constant a < 1."""
-    if not 0 < a < 1:
-        raise InputError(f"a = {a} must lie between 0 and 1")
-    e = diameter * window
-    return float((1 - a**e) ** (1 / (e + 1)))

@@ -10,6 +10,7 @@ import pytest
 from dfltheory import bounds, graphs
 from dfltheory.bounds import registry
 from tests.bounds.texts import TEXTS, of_all
+from validation import printed_constants
 
 IDENTITIES = Path(__file__).parents[1] / "algorithms" / "test_identities.py"
 PRINTED = {paper: getattr(text, "LABELS", {}) for paper, text in TEXTS.items()}
@@ -30,6 +31,8 @@ def is_held(place: str) -> bool:
         return hasattr(graphs, name)
     if kind == "algorithms":
         return f"class {name}" in "".join(p.read_text() for p in algorithm_files())
+    if kind == "validation":
+        return hasattr(printed_constants, name)
     if kind == "test":
         return f"def test_{name}" in IDENTITIES.read_text()
     if kind == "steps":
@@ -75,6 +78,7 @@ def test_a_label_of_a_missing_statement_is_noticed():
     for place in (
         "glossary:nothing",
         "graphs:nothing",
+        "validation:nothing",
         "algorithms:Nothing",
         "test:nothing",
         "steps:nothing",

@@ -34,7 +34,7 @@ def test_constants_of_a_ring(cli):
     assert d["gap"] == pytest.approx(graphs.spectral_gap(W))
     assert d["phi"] == pytest.approx(graphs.phi(d["lam"], m=16, Q=4))
     assert d["mixing_time"] == graphs.mixing_rounds(graphs.spectral_gap(W))
-    assert d["table1"]["stated"] == pytest.approx(16 * np.pi**2 / (3 * 256))
+    assert "table1" not in d
     assert d["check"]["ok"]
     assert d["links"] == 16
 

@@ -14,7 +14,6 @@ ASKED = {  # seconds of all topologies together, on one busy core
     "spectral_gap": lambda name, m: graphs.spectral_gap(name, m=m),
     "lam": lambda name, m: graphs.lam(name, m=m),
     "eigenvalues": lambda name, m: graphs.eigenvalues(name, m=m)[-1],
-    "table1": lambda name, m: graphs.table1(name, m).true,
     "gap_scaling": lambda name, m: graphs.gap_scaling(name, (m // 2, m)).exponent,
 }
 

@@ -217,9 +217,6 @@ def test_cited_formulas_by_hand():
     assert c.q == pytest.approx(lam ** (1 / 5))
     assert pytest.approx(2 * 2 * 2**4 / lam ** (6 / 5)) == c.C
     assert graphs.assran_constants(1, D=1, diameter=0).one_minus_q == 1
-    assert graphs.remark_1_q(3, 2, 0.5) == pytest.approx((1 - 0.5**6) ** (1 / 7))
-    with pytest.raises(InputError, match="a = 1"):
-        graphs.remark_1_q(3, 2, 1)
     with pytest.raises(InputError, match="at least 1"):
         graphs.assran_constants(3, D=0, diameter=1)
     assert math.inf == graphs.assran_constants(10, D=10, diameter=400).C

@@ -57,8 +57,7 @@ def test_a_thick_circulant_is_seen_as_one():
     assert report.lam == pytest.approx(exact, abs=1e-12)
 
 
-def test_one_client_has_no_gap_to_state_and_nobody_to_draw():
-    assert graphs.table1("grid", 1).stated == math.inf
+def test_one_client_has_no_other_to_draw():
     np.testing.assert_array_equal(graphs.LossDriven(1).probabilities(np.array([3.0])), [[0.0]])
 
 

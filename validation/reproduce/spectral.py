@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from dfltheory import graphs
 from dfltheory.analysis.markdown import table
+from validation.printed_constants import table1
 
 SIZES = (16, 64, 256, 1024)
 
@@ -22,9 +22,9 @@ class Spectral:
     """No image set is asked for."""
 
     def gaps(self) -> dict[tuple[str, int], Any]:
-        """(topology, m) -> what ``graphs.table1`` says: the stated gap and the true 1 - lambda."""
+        """(topology, m) -> what ``table1`` says: the stated gap and the true 1 - lambda."""
         names = ("complete", "disconnected", "ring", "grid", "directed_exponential")
-        return {(name, m): graphs.table1(name, m) for name in names for m in SIZES}
+        return {(name, m): table1(name, m) for name in names for m in SIZES}
 
     def page(self) -> str:
         """Stated beside computed, at several m."""

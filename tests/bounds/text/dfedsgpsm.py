@@ -320,7 +320,7 @@ LABELS = {
     "Theorem 1, C_1": ("dfedsgpsm.definition_C1:printed",),
     "Corollary 1": ("dfedsgpsm.corollary_1:printed",),
     "Corollary 1, C_2": ("dfedsgpsm.definition_C2:printed",),
-    "Remark 1, q": ("graphs:remark_1_q", "graphs:assran_constants"),
+    "Remark 1, q": ("validation:remark_1_q", "graphs:assran_constants"),
     "Remark 2": ("dfedsgpsm.rate_remark_2:printed",),
     "Lemma 2": ("dfedsgpsm.lemma_2:printed",),
     "Lemma 3": ("dfedsgpsm.lemma_3:printed",),
