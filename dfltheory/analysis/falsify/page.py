@@ -12,6 +12,7 @@ from typing import Any
 from dfltheory.algorithms.base import Algorithm
 from dfltheory.analysis.falsify.certify import core_says
 from dfltheory.analysis.falsify.certify import number as _number
+from dfltheory.analysis.falsify.closed_forms import CLOSED_FORMS
 from dfltheory.analysis.falsify.document import read_document
 from dfltheory.analysis.falsify.finding import APART, COMMON, LED
 from dfltheory.analysis.falsify.power import (
@@ -200,7 +201,8 @@ def _power(versions: list[dict[str, Any]], folder: Path) -> str:
         f"between {low} % and {high} %**: the upper end leaves out versions that are false and that no "
         "search has refuted; the lower end counts every version as false but those that have a reason below "
         f"to be true. Of the {len(alone)} that closed forms know to be false without any search "
-        f"(noise at rest, a client led astray), {seen} are refuted, {100 * seen / len(alone):.0f} %; of all "
+        f"({', '.join(CLOSED_FORMS)}, a client led astray), {seen} are refuted, "
+        f"{100 * seen / len(alone):.0f} %; of all "
         f"{len(versions)} planted, {every}; {len(versions) - len(false)} are not known to be false. Searched "
         f"by: {_searches(versions)}; what one search refuted the next did not try again, so that where there "
         f"are several they share the figure.{_left(versions, folder)}\n\n"
@@ -264,7 +266,8 @@ def _survivors(false: list[dict[str, Any]]) -> list[str]:
             more, why = one.get("again", {}), FALSE.get((one["key"], one["version"]))
             ratio = "none" if one["ratio"] is None else _number(one["ratio"])
             if one.get("for ever", 0.0) > 1:
-                why = f"noise at rest, as the search did not reach it: ratio {_number(one['for ever'])}"
+                name = one["closed form"]
+                why = f"{name}, as the search did not reach it: ratio {_number(one['for ever'])}"
             why = why or f"{more['seconds']:g} s reach {_number(more['ratio'])}: {more['family']}"
             rows.append(f"- `{one['key']}` {one['version']}: ratio {ratio} survives; {why}")
     return rows or ["none"]

@@ -8,7 +8,7 @@ smaller where it was seen sharp (:func:`smaller`); each condition left out; each
 starts and samples left out; where windows of rounds contract, that rounds do. Nothing is chosen by hand, so
 that some of them are true, or say nothing new. Which are false is known of those that some search has
 refuted: this one, or a longer one from another seed (``--again SECONDS``) of what it left; of those that
-noise at rest violates (:func:`noise_for_ever`); and of those in :data:`FALSE`. Only the last two are known
+a closed form violates (:mod:`.closed_forms`); and of those in :data:`FALSE`. Only the last two are known
 without a search. Others are told apart, with a reason in :data:`OPEN` where there is one, and are no part of
 the share that is refuted.
 Seconds are of the processor, so that a busy machine counts no less.
@@ -35,7 +35,8 @@ import numpy as np
 import sympy as sp
 
 from dfltheory.admm import gamma
-from dfltheory.analysis.falsify.families import families_of, scheduled
+from dfltheory.analysis.falsify.closed_forms import strongest
+from dfltheory.analysis.falsify.families import families_of
 from dfltheory.analysis.falsify.finding import best_of
 from dfltheory.analysis.falsify.search import processor, search
 from dfltheory.analysis.falsify.survey import outcome_file, searched
@@ -295,11 +296,21 @@ def main(arguments: list[str]) -> int:
     parser.add_argument(
         "--part", type=int, nargs=2, default=(0, 1), metavar=("K", "N"), help="the K-th of N parts"
     )
+    parser.add_argument(
+        "--closed-forms", action="store_true", help="evaluate the closed forms of all rows again; no search"
+    )
     given = parser.parse_args(arguments)
     told: list[dict[str, Any]] = json.loads(given.file.read_text()) if given.file.exists() else []
     folder = given.file.parent / "counterexamples"
     versions = [(t, *one) for t in examined() for one in planted(t, shares_of(folder, t))]
     rows = {_place(one): one for one in told}
+    if given.closed_forms:
+        for theorem, version, false in versions:
+            place = (theorem.key, theorem.variant, version)
+            if place in rows:
+                rows[place] |= known_without_search(false)
+        write_json(given.file, list(rows.values()))
+        return 0
     mine = versions[given.part[0] :: given.part[1]]
     left = [one for one in mine if _wanted(rows.get((one[0].key, one[0].variant, one[1])), given)]
     open_ = {place for place, row in rows.items() if unproved(row)}
@@ -324,43 +335,6 @@ def main(arguments: list[str]) -> int:
     return 0
 
 
-def noise_for_ever(theorem: Theorem) -> float:
-    """The largest measured / bound of noise at rest (:mod:`.special`), whose left side is known at every
-    horizon, also at those that the search does not run: beyond 1 the statement is false.
-
-    Noise of two values +-sigma keeps x within max(s, sigma) =: B of the minimum. Neither SAM nor momentum;
-    lam = 0; the personal part of two blocks rests. 0 where local steps are no plain ones, as those of ADMM.
-    """
-    if "lam_admm" in {*theorem.needs, *theorem.schedule} or theorem.lhs.aggregate != "mean":
-        return 0.0
-    sizes, counts = 10.0 ** np.arange(-4, 3), (1, 2, 16, 256, 4096)
-    steps = np.ones(1) if scheduled(theorem) else 10.0 ** np.arange(-7, 0)
-    grid = np.meshgrid(sizes, sizes, counts, (1, 5, 50), 10.0 ** np.arange(2, 15), steps, indexing="ij")
-    sigma, s0, m, K, T, eta = (axis.ravel() for axis in grid)
-    known = dict.fromkeys(theorem.needs, 0 * T) | dict.fromkeys(
-        ("L", "L_u", "L_v", "delta", "Q", "window"), 1 + 0 * T
-    )
-    known |= {"m": m, "K": K, "K_u": K, "K_v": K, "T": T, "f0_gap": s0**2 / 2, "B": np.maximum(s0, sigma)}
-    known |= {"sigma_l": sigma, "sigma_u": sigma, "S2": np.maximum(s0, sigma) ** 2 + sigma**2}
-    if scheduled(theorem):
-        rule = sp.sympify(next(theorem.schedule[n] for n in ("eta", "eta_u") if n in theorem.schedule))
-        takes = sorted(rule.free_symbols, key=str)
-        eta = sp.lambdify(takes, rule, "numpy")(*(known[str(x)] for x in takes))
-    known |= {"eta": eta, "eta_u": eta, "eta_v": eta, "x0_sq": s0**2}
-    at = {name: known[name] for name in theorem.needs}
-    good = (
-        (eta > 0) & (eta < 1) & np.all([ok for _, _, ok in theorem.check_conditions(**at)] or [T > 0], axis=0)
-    )
-    with np.errstate(all="ignore"):
-        far = -np.expm1(2 * K * np.log1p(-eta))
-        start = -np.expm1(2 * K * T * np.log1p(-eta)) / (T * far)
-        left = start * s0**2 + (1 - start) * eta * sigma**2 / (m * (2 - eta))
-        if theorem.lhs.measure == "two_block_weighted":
-            left = left * eta * K / 4
-        ratio = np.where(good, left / theorem.evaluate(where="nan", **at), 0.0)
-    return float(np.nanmax(ratio))
-
-
 def looked(false: Theorem, seconds: float, seed: int) -> dict[str, Any]:
     """What one search of a version found."""
     families, started = families_of(false), time.process_time()
@@ -372,8 +346,14 @@ def looked(false: Theorem, seconds: float, seed: int) -> dict[str, Any]:
         "seconds": seconds, "spent": round(time.process_time() - started, 1),
         "evaluations": sum(arm.evaluations for arm in arms),
         "family": None if found is None else found[0], "search": searcher(),
-        "date": date.today().isoformat(), "for ever": noise_for_ever(false),
+        "date": date.today().isoformat(), **known_without_search(false),
     }  # fmt: skip
+
+
+def known_without_search(theorem: Theorem) -> dict[str, Any]:
+    """The largest measured / bound of the closed forms, and the name of that one."""
+    name, ratio = strongest(theorem)
+    return {"for ever": ratio, "closed form": name if ratio > 0 else None}
 
 
 def _wanted(row: dict[str, Any] | None, given: argparse.Namespace) -> bool:
@@ -399,7 +379,6 @@ __all__ = [
     "UNSEEN",
     "examined",
     "lowered",
-    "noise_for_ever",
     "planted",
     "searcher",
     "shares_of",
