@@ -21,6 +21,9 @@ from dfltheory.errors import InputError
 Trust = bool | Set[str]
 """What a document may import: everything (True), nothing (False), or the references that the user typed."""
 
+_PREFIX = "dfltheory_own_"
+"""How the names of modules begin that were loaded from a file."""
+
 _trust: ContextVar[Trust] = ContextVar("trust", default=True)
 
 
@@ -82,6 +85,18 @@ def own(reference: str) -> Any:
         raise InputError(f"{reference}: it defines no {name}") from None
 
 
+def own_name(reference: str) -> str:
+    """``MODULE:NAME`` of a user's code, the same whether it was loaded as a module or as a file.
+
+    The folder or package of the module does not count: ``FILE.py:NAME`` and ``PACKAGE.FILE:NAME`` are both
+    ``FILE:NAME``. References to this package are returned as they are.
+    """
+    module, colon, name = reference.rpartition(":")
+    if module.partition(".")[0] == __name__.partition(".")[0]:
+        return reference
+    return f"{module.rpartition('.')[2].removeprefix(_PREFIX)}{colon}{name}"
+
+
 def _is_file(place: str) -> bool:
     if place in sys.modules and not (place.endswith(".py") and Path(place).is_file()):
         return False  # and nothing has to be looked for
@@ -101,7 +116,7 @@ def _from_file(path: Path) -> Any:
     if not path.is_file():
         raise InputError(f"{path} is not a file: give FILE.py:NAME, or MODULE:NAME")
     file, version = str(path.resolve()), path.stat().st_mtime_ns
-    name = f"dfltheory_own_{path.stem}"
+    name = f"{_PREFIX}{path.stem}"
     known = sys.modules.get(name)
     if known is not None and getattr(known, "dfltheory_version", None) == (file, version):
         return known
@@ -119,4 +134,4 @@ def _from_file(path: Path) -> Any:
     return module
 
 
-__all__ = ["Trust", "own", "require_trust", "trusting"]
+__all__ = ["Trust", "own", "own_name", "require_trust", "trusting"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -176,6 +177,12 @@ def _save(found: Finding, file: Path, document: dict[str, Any], as_json: bool) -
         raise
 
 
+def _best_first(family: tuple[str, dict[str, float]]) -> float:
+    """The key that sorts families by their ratio, the largest first, and those without one last."""
+    ratio = family[1]["ratio"]
+    return math.inf if math.isnan(ratio) else -ratio
+
+
 def _print(found: Finding) -> None:
     from rich.console import Console
     from rich.table import Table
@@ -183,9 +190,11 @@ def _print(found: Finding) -> None:
     console = Console(highlight=False, soft_wrap=True)
     console.print(str(found), markup=False)
     if found.families:
+        from dfltheory.analysis.falsify.finding import shown_ratio
+
         table = Table("family", "best measured/bound", "candidates")
-        for name, told in sorted(found.families.items(), key=lambda item: -item[1]["ratio"]):
-            table.add_row(name, f"{told['ratio']:.4g}", f"{told['evaluations']:.0f}")
+        for name, told in sorted(found.families.items(), key=_best_first):
+            table.add_row(name, shown_ratio(told["ratio"]), f"{told['evaluations']:.0f}")
         console.print(table)
     for condition in found.certificate.conditions if found.certificate is not None else []:
         console.print(f"condition {condition['condition']}: slack {condition['slack']:.3g}", markup=False)

@@ -293,3 +293,16 @@ def test_a_gap_that_is_negative_by_more_than_rounding_is_not_judged():
     run, theorem = ordinary("function gap of a user's descent", 0)
     run.loss[:, -1] = run.constants.f_star - 1e-3
     assert dfl.compare(run, theorem).kind == "not applicable"
+
+
+def test_a_search_without_a_positive_bound_reports_that_no_candidate_was_judged(capsys):
+    """All of the first candidates start at one point, or average exactly: left side and bound are 0."""
+    from dfltheory.cli.falsify import _print
+
+    found = dfl.falsify(IDENTITIES["gossip"].theorem, candidates=300, seed=0)
+    assert np.isnan(found.ratio)
+    assert not found.violated
+    _print(found)
+    assert "nan" not in capsys.readouterr().out
+    judged = dfl.falsify(IDENTITIES["gossip"].theorem, candidates=1500, seed=1)
+    assert f"{judged.ratio:.6g}" in str(judged)

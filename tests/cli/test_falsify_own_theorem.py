@@ -114,3 +114,57 @@ def test_a_network_that_breaks_the_users_law_is_refused_in_rational_numbers(fold
     status, told = run(folder, capsys, reference, "--replay", str(file), "--exact")
     assert status == 2
     assert "mixes at once" in told.err
+
+
+@pytest.fixture
+def imported(folder, monkeypatch):
+    """The counterexample to own_algorithm as Python saves it that has imported the user's module."""
+    import sys
+
+    from dfltheory.bounds.document import theorem_to_document
+    from dfltheory.bounds.reference import load
+
+    def save(module):
+        monkeypatch.delitem(sys.modules, "dfltheory_own_theorems_of_a_user", raising=False)
+        monkeypatch.syspath_prepend(str(folder))
+        theorem = load(f"{module}:own_algorithm")
+        monkeypatch.setitem(sys.modules, module, sys.modules[module])  # removed after the test
+        told = json.loads((folder / "own_algorithm.json").read_text())
+        told["theorem"] = theorem_to_document(theorem)
+        (name,) = told["theorem"]["scope"]["algorithms"]
+        assert name == f"{module}:Own"
+        told["instance"]["algorithm"]["name"] = name
+        file = folder / f"saved-by-{module}.json"
+        file.write_text(json.dumps(told))
+        return file
+
+    yield save
+    for module in ("theorems_of_a_user", "package_of_a_user.theorems_of_a_user", "package_of_a_user"):
+        sys.modules.pop(module, None)
+
+
+@pytest.mark.parametrize("still_imported", [True, False])
+@pytest.mark.parametrize("module", ["theorems_of_a_user", "package_of_a_user.theorems_of_a_user"])
+def test_counterexample_saved_from_a_module_replays_with_its_file(
+    module, still_imported, folder, imported, capsys
+):
+    import sys
+
+    (folder / "package_of_a_user").mkdir(exist_ok=True)
+    (folder / "package_of_a_user" / "theorems_of_a_user.py").write_text(CODE)
+    file = imported(module)
+    if not still_imported:
+        del sys.modules[module]
+    reference = f"{folder}/theorems_of_a_user.py:own_algorithm"
+    status, told = run(folder, capsys, reference, "--replay", str(file), "--json")
+    assert status == 1, told.err
+    assert json.loads(told.out)["violated"]
+
+
+def test_counterexample_saved_from_a_module_is_not_of_another_class(folder, imported, capsys):
+    file = imported("theorems_of_a_user")
+    file.write_text(file.read_text().replace("theorems_of_a_user:Own", "theorems_of_a_user:Other"))
+    reference = f"{folder}/theorems_of_a_user.py:own_algorithm"
+    status, told = run(folder, capsys, reference, "--replay", str(file))
+    assert status == 2
+    assert "Other" in told.err

@@ -11,7 +11,7 @@ import json
 import math
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,7 @@ import numpy as np
 from dfltheory.analysis.falsify.core import Batch
 from dfltheory.analysis.falsify.members import MEMBERS
 from dfltheory.analysis.falsify.problems import TASKS
-from dfltheory.analysis.falsify.reach import CodeNeededError, class_of
+from dfltheory.analysis.falsify.reach import CodeNeededError, class_of, reference_to
 from dfltheory.analysis.falsify.score import NOISY
 from dfltheory.documents import (
     Read,
@@ -83,15 +83,17 @@ def read_document(
             raise DataError(f"{path} holds no counterexample: {wrong}") from None
 
 
-def built(data: Any) -> Instance:
-    """The instance of a document: a task of :mod:`.problems`, an algorithm that is the package's or that has
-    been imported, and few enough numbers that a replay ends."""
+def built(data: Any, known: Iterable[str | type] = ()) -> Instance:
+    """The instance of a document: a task of :mod:`.problems`, an algorithm that is the package's, or that has
+    been imported, or is one of the ``known`` classes, and few enough numbers that a replay ends."""
     _small("instance", data)
     given = named("instance", data, ("task", "algorithm", "run"), ("topology",))
     task = named("instance.task", given["task"], ("name",), None)
     one_of(*TASKS)("instance.task.name", task["name"])
     algorithm = named("instance.algorithm", given["algorithm"], ("name",), None)
-    cls = class_of(line(200)("instance.algorithm.name", algorithm["name"]))
+    cls = class_of(line(200)("instance.algorithm.name", algorithm["name"]), known)
+    if ":" in algorithm["name"]:  # its module may have been imported under another name
+        given = given | {"algorithm": algorithm | {"name": reference_to(cls)}}
     point = rows(number(-LARGE, LARGE), 2, 1)
     matrix, period = rows(rows(number(-1, 1), CLIENTS), CLIENTS), given.get("topology", {})
     law = {

@@ -18,6 +18,7 @@ from dfltheory.analysis.falsify.document import FORMAT, KINDS, built, read_docum
 from dfltheory.analysis.falsify.families import families_of
 from dfltheory.analysis.falsify.reach import CodeNeededError, class_of, registered, with_classes
 from dfltheory.analysis.falsify.search import Arm, Clock, search, wall
+from dfltheory.analysis.rounding import LEAST
 from dfltheory.bounds import registry
 from dfltheory.bounds.document import UnknownLaw, theorem_from_document, theorem_to_document
 from dfltheory.bounds.reference import load
@@ -25,6 +26,7 @@ from dfltheory.documents import WrittenNumber
 from dfltheory.errors import DataError, InputError, whole_number
 from dfltheory.files import write_json
 from dfltheory.instances.instance import Instance
+from dfltheory.own import own_name
 
 if TYPE_CHECKING:
     from dfltheory.bounds.theorem import Theorem
@@ -110,6 +112,11 @@ class Finding:
                 f"{head}undecided: {'; '.join(self.undecided)}; measured/bound is {self.ratio:.6g} in "
                 f"floating point ({tail})"
             )
+        if math.isnan(self.ratio):
+            return (
+                f"{head}no candidate could be judged: no problem was found that satisfies the conditions and "
+                f"whose bound is above {LEAST:g} ({tail}). This proves nothing."
+            )
         if not self.violated or self.certificate is None or self.instance is None:
             return (
                 f"{head}no counterexample found; the largest measured/bound is {self.ratio:.6g}{self._doubt} "
@@ -130,7 +137,7 @@ class Finding:
     def _read(self) -> str:
         """Each reading with its ratio, where there are several."""
         return "".join(
-            f"; {name}: {one['ratio']:.4g}{', refuted' if one['violated'] else ''}"
+            f"; {name}: {shown_ratio(one['ratio'])}{', refuted' if one['violated'] else ''}"
             for name, one in (self.readings.items() if len(self.readings) > 1 else ())
         )
 
@@ -145,6 +152,11 @@ class Finding:
         return (
             f", which the training core does not confirm: {core['ratio']:.6g} after {core['rounds']} rounds"
         )
+
+
+def shown_ratio(ratio: float) -> str:
+    """A ratio measured / bound to four digits; in words where no candidate could be judged."""
+    return "none judged" if math.isnan(ratio) else f"{ratio:.4g}"
 
 
 def falsify(
@@ -349,7 +361,7 @@ def replay(path: str | Path, theorem: Theorem | None = None) -> Finding:
         return Finding(key, variant, family.diverges, grown, count, spent, 0, **parts)
     if document.get("instance") is None:
         raise DataError(f"{path} holds no counterexample: the search found no admissible problem")
-    instance = built(document["instance"])
+    instance = built(document["instance"], theorem.scope.algorithms)
     name = type(instance.algorithm).__name__
     about = any(isinstance(instance.algorithm, class_of(a)) for a in theorem.scope.algorithms)
     odd = theorem.order or theorem.lhs.aggregate == "each" or not about
@@ -409,8 +421,18 @@ def _statement(path: str | Path, document: dict[str, Any], given: Theorem | None
 
 
 def _same(document: Any, theorem: Theorem) -> bool:
-    """Is the document that of this statement?"""
-    return bool(document == json.loads(json.dumps(theorem_to_document(theorem))))
+    """Is the document that of this statement, however the modules of its algorithms were imported?"""
+    given = json.loads(json.dumps(theorem_to_document(theorem)))
+    return bool(_with_own_names(document) == _with_own_names(given))
 
 
-__all__ = ["Finding", "best_of", "falsify", "instance_of", "readings", "replay", "together"]
+def _with_own_names(document: Any) -> Any:
+    """The document of a statement with the algorithms of its scope by :func:`own_name`."""
+    match document:
+        case {"scope": {"algorithms": [*algorithms]} as scope}:
+            names = [own_name(name) if isinstance(name, str) else name for name in algorithms]
+            return document | {"scope": scope | {"algorithms": names}}
+    return document
+
+
+__all__ = ["Finding", "best_of", "falsify", "instance_of", "readings", "replay", "shown_ratio", "together"]

@@ -8,6 +8,7 @@ another algorithm. Assumptions in words are not read.
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
 from dataclasses import MISSING, fields, replace
 from functools import reduce
 from typing import TYPE_CHECKING, Any
@@ -16,6 +17,7 @@ from dfltheory.algorithms.base import Algorithm
 from dfltheory.analysis.applicable import ABSENT, spoken_of, unrestricted_steps
 from dfltheory.bounds.symbols import BUILT_IN, GLOSSARY, LENGTH, STEP, Quantity
 from dfltheory.errors import InputError, UnknownNameError
+from dfltheory.own import own_name
 
 if TYPE_CHECKING:
     from dfltheory.bounds.theorem import Theorem
@@ -61,24 +63,63 @@ def algorithm_class(theorem: Theorem) -> type[Algorithm]:
     return class_of(theorem.scope.algorithms[0])
 
 
-def class_of(named: str | type) -> type[Algorithm]:
-    """The class that a scope names: itself, the package's by its name, or ``module:Name``, if imported."""
+def class_of(named: str | type, known: Iterable[str | type] = ()) -> type[Algorithm]:
+    """The class that a scope names: itself, the package's by its name, or a user's that is imported.
+
+    Parameters
+    ----------
+    named : str or type
+        ``MODULE:NAME`` for a class of a user. How its module was imported does not matter, see
+        :func:`~dfltheory.own.own_name`.
+    known : iterable of str or type
+        Classes that are preferred to others of the same own name: those of the scope of a given theorem.
+
+    Raises
+    ------
+    CodeNeededError
+        No imported module has that class, or several have one.
+    InputError
+        The package has no algorithm of that name.
+    """
     from dfltheory import algorithms
 
     if isinstance(named, type):
         return named
     if ":" in named:
-        module, name = named.split(":", 1)
-        found = reduce(lambda at, part: getattr(at, part, None), name.split("."), sys.modules.get(module))
-        if isinstance(found, type) and issubclass(found, Algorithm):
-            return found  # type: ignore[return-value]
-        raise CodeNeededError(f"the algorithm {name} of the module {module}")
+        classes = [kind for kind in known if isinstance(kind, type)]
+        given = [kind for kind in classes if own_name(reference_to(kind)) == own_name(named)]
+        found = given or _imported(*named.split(":", 1))
+        if len(found) == 1:
+            return found[0]  # type: ignore[return-value]
+        raise CodeNeededError(f"the algorithm {named}")
     try:
         return algorithms.get(named)
     except UnknownNameError:
         raise InputError(
             f"falsify cannot simulate {named}, which the package does not have: name its class in the scope"
         ) from None
+
+
+def reference_to(kind: type) -> str:
+    """``MODULE:NAME`` of a class."""
+    return f"{kind.__module__}:{kind.__qualname__}"
+
+
+def _imported(module: str, name: str) -> list[type[Algorithm]]:
+    """The algorithm of that name in that module, or else those in modules of the same own name."""
+    exact = _attribute(module, name)
+    if exact is not None:
+        return [exact]
+    wanted = own_name(f"{module}:{name}")
+    places = [place for place in [*sys.modules] if own_name(f"{place}:{name}") == wanted]
+    found = {_attribute(place, name) for place in places}
+    return [kind for kind in found if kind is not None]
+
+
+def _attribute(module: str, name: str) -> type[Algorithm] | None:
+    """The algorithm of that name in an imported module."""
+    found = reduce(lambda at, part: getattr(at, part, None), name.split("."), sys.modules.get(module))
+    return found if isinstance(found, type) and issubclass(found, Algorithm) else None  # type: ignore
 
 
 def with_classes(theorem: Theorem) -> Theorem:
@@ -164,6 +205,7 @@ __all__ = [
     "class_of",
     "convex",
     "hyperparameters",
+    "reference_to",
     "registered",
     "unknown",
     "with_classes",
