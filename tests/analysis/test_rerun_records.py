@@ -98,3 +98,75 @@ def test_histories_of_earlier_releases_keep_the_rounding_error_of_the_consensus(
     assert again.consensus_rounding is not None
     assert exact.consensus_rounding is not None
     assert np.array_equal(again.consensus_rounding, exact.consensus_rounding)
+
+
+OWN_CODE = """
+from dataclasses import dataclass
+import dfltheory as dfl
+
+@dataclass(frozen=True)
+class Own(dfl.algorithms.DFedAvg):
+    pass
+
+def task(m=3):
+    return dfl.tasks.quadratic(m=m, d=2)
+"""
+
+
+def from_record(document, folder, other_folder):
+    """The key and results of a cell, and those of the experiment in its record, read in another folder."""
+    cell = read_plan(document, folder=folder, trust=True).cells[0]
+    key = configuration_hash(cell.document())
+    record = json.loads(json.dumps(run_cell(key, cell)[1]))
+    assert record["status"] == "done", record
+    again = read_plan(record["configuration"], folder=other_folder, trust=True).cells[0]
+    return record, key, again
+
+
+@pytest.mark.parametrize("name", ["W.npy", "W.csv", "W.edgelist"])
+def test_sweep_cell_with_a_matrix_file_runs_again_without_the_file(name, tmp_path):
+    folder, elsewhere = tmp_path / "one", tmp_path / "two"
+    folder.mkdir()
+    elsewhere.mkdir()
+    W = np.array([[0.5, 0.3, 0.2], [0.3, 0.4, 0.3], [0.2, 0.3, 0.5]])
+    topology = {"file": name}
+    if name.endswith("npy"):
+        np.save(folder / name, W)
+    elif name.endswith("csv"):
+        np.savetxt(folder / name, W, delimiter=",", fmt="%.17g")
+    else:
+        (folder / name).write_text("0 1\n1 2\n")
+        topology["weights"] = "metropolis"
+    document = DOCUMENTS["named dtype"] | {"topology": topology}
+    record, key, again = from_record(document, folder, elsewhere)
+    assert "file" not in record["configuration"]["topology"]
+    assert configuration_hash(again.document()) == key
+    repeated = json.loads(json.dumps(run_cell(key, again)[1]))
+    assert repeated["final"] == record["final"]
+
+
+def test_a_matrix_too_large_for_the_record_is_named_by_its_field(tmp_path, monkeypatch):
+    monkeypatch.setattr("dfltheory.analysis.config.plan.RECORDED_CLIENTS", 2)
+    np.save(tmp_path / "W.npy", np.full((3, 3), 1 / 3))
+    document = DOCUMENTS["named dtype"] | {"topology": {"file": "W.npy"}}
+    configuration = read_plan(document, folder=tmp_path).cells[0].document()
+    with pytest.raises(InputError, match=r"topology\.file"):
+        read_plan(configuration, folder=tmp_path)
+
+
+@pytest.mark.parametrize("section", ["algorithm", "task"])
+def test_sweep_cell_with_own_code_runs_again_while_the_code_is_the_same(section, tmp_path):
+    code = tmp_path / "code_of_a_cell.py"
+    code.write_text(OWN_CODE)
+    document = {"topology": RING, **DOCUMENTS["named dtype"]}
+    document |= {
+        "algorithm": {"algorithm": {"name": f"{code}:Own", "eta": 0.1, "K": 1}},
+        "task": {"task": {"name": f"{code}:task"}},
+    }[section]
+    record, key, again = from_record(document, tmp_path, tmp_path)
+    assert configuration_hash(again.document()) == key
+    repeated = json.loads(json.dumps(run_cell(key, again)[1]))
+    assert repeated["final"] == record["final"]
+    code.write_text(OWN_CODE + "\nOTHER = 1\n")
+    with pytest.raises(InputError, match=rf"{section}\.code"):
+        read_plan(record["configuration"], folder=tmp_path, trust=True)

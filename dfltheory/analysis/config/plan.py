@@ -35,7 +35,7 @@ from dfltheory.instances.document import (
     short,
     standard_name,
 )
-from dfltheory.instances.instance import Instance, checked, references
+from dfltheory.instances.instance import Instance, checked, make_network, references
 from dfltheory.own import Trust, require_trust, trusting
 
 BYTES, LEVELS = 2**22, 24
@@ -170,7 +170,11 @@ class Experiment:
         )
 
     def document(self) -> dict[str, Any]:
-        """All that the numbers depend on, in JSON's types, defaults filled in: what the hash is taken of."""
+        """All that the numbers depend on, in JSON's types, defaults filled in: what the hash is taken of.
+
+        It is an experiment of its own, which needs no other file: a small matrix is copied from its file.
+        Code that it names is recorded by the digest of its source, and is rejected if it has changed.
+        """
         document = {}
         for section, part in self.sections.items():
             table = dict(part)
@@ -182,13 +186,60 @@ class Experiment:
                 table = {**defaults, **table, "name": standard_name(section, part["name"])}
                 table.pop("data_root", None)  # where the images lie is not what they are
                 if ":" in part["name"]:
-                    table["code"] = _digest(Path(inspect.getfile(builder(section, part["name"]))))
+                    table["code"] = _digest_of_code(section, part["name"])
             if "file" in part:
-                table["file"] = _digest(self.folder / part["file"])
+                table = self._network_of_file(part)
             document[section] = table
         if "theorem" in document:
             document["theorem"]["variants"] = [t.variant for t in self.theorems]
         return plain(document)
+
+    def _network_of_file(self, part: Mapping[str, Any]) -> dict[str, Any]:
+        """The recorded [topology] of a network in a file: its matrix, or the digest of a large one.
+
+        The digest of a file that holds no network, too: the run of the cell reports what is wrong with it.
+        """
+        digest = {**part, "file": _digest(self.folder / part["file"])}
+        try:
+            network = make_network(part, 0, self.folder)
+        except InputError:
+            return digest
+        if network.m is None or network.m > RECORDED_CLIENTS:
+            return digest
+        matrix = network.W
+        return {"matrix": (matrix.toarray() if hasattr(matrix, "toarray") else matrix).tolist()}
+
+
+RECORDED_CLIENTS = 256
+"""Largest network of a file whose matrix is copied into the records of its cells."""
+
+
+def _check_code(document: dict[str, Any], where: str) -> None:
+    """Compare recorded digests of code with the code itself, and take them out of the document.
+
+    Raises
+    ------
+    InputError
+        The code that ``SECTION.name`` names has another digest than ``SECTION.code``.
+    """
+    for section in ("task", "algorithm"):
+        table = document.get(section)
+        if not (isinstance(table, dict) and "code" in table and ":" in str(table.get("name", ""))):
+            continue
+        if "code" in options_of(section, table["name"]):
+            continue
+        recorded, digest = table["code"], _digest_of_code(section, table["name"])
+        if recorded != digest:
+            raise InputError(
+                f"{where}: {section}.code = {quoted(recorded)}, but the source of {table['name']} has the "
+                f"digest {digest}: restore that source, or remove the field to run the present one"
+            )
+        document[section] = {name: value for name, value in table.items() if name != "code"}
+
+
+def _digest_of_code(section: str, name: str) -> str:
+    """The digest of the source file of a user's algorithm or task."""
+    return _digest(Path(inspect.getfile(builder(section, name))))
 
 
 def _digest(file: Path) -> str:
@@ -409,6 +460,7 @@ def _cell(base: Mapping[str, Any], cell: Experiment, imports: bool) -> Experimen
             require_trust(reference, cell.trust, field_name)
         if named and not imports:
             return replace(cell, sections=document)
+        _check_code(document, cell.where)
         asked = document.pop("theorem", None)
         if asked is not None:
             asked = _theorem(asked)
