@@ -41,6 +41,14 @@ LONG = "guides/bound.md"
 """400 rounds of 16 seeds, and four fits of rates."""
 
 
+@pytest.fixture(autouse=True)
+def registrations_end_with_the_test(monkeypatch):
+    """Algorithms that the code of a page registers are not there for the tests that follow."""
+    from dfltheory import algorithms
+
+    monkeypatch.setattr(algorithms, "_OWN", dict(algorithms._OWN))
+
+
 @pytest.mark.parametrize(
     "page", [pytest.param(p, marks=[pytest.mark.slow] * (named(p) == LONG), id=named(p)) for p in RUN]
 )
@@ -50,6 +58,14 @@ def test_the_code_of_a_page_runs(page, tmp_path, monkeypatch):
     with contextlib.redirect_stdout(io.StringIO()):
         for code in blocks(page, "python"):
             exec(compile(code, named(page), "exec"), names)
+
+
+def test_code_of_a_page_registers_nothing_for_later_tests():
+    """After the pages above, one of which registers an algorithm."""
+    from dfltheory import algorithms
+
+    assert any("\n@register\n" in "".join(blocks(page, "python")) for page in RUN)
+    assert "damped" not in algorithms.names()
 
 
 def test_what_the_longest_page_takes_from_the_package_is_there():
