@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 from dfltheory.bounds import kernel as r
 from dfltheory.bounds import proofs_page, proved, registry
 from dfltheory.bounds import symbols as s
+from dfltheory.bounds.algorithm_rounds import ROUNDS
 from dfltheory.bounds.certificates import files
 from dfltheory.bounds.moments import (
     DUAL,
@@ -35,9 +36,7 @@ from dfltheory.bounds.moments import (
     SAMPLED,
     X_U,
     X_V,
-    XBAR,
     Algorithm,
-    Atom,
     E,
     G,
     Lag,
@@ -54,11 +53,10 @@ from dfltheory.bounds.moments import (
     value,
 )
 from dfltheory.bounds.script import Script
+from tests.bounds.vocabulary import UK, VK, U, V, gossiping, push_sum
 from tests.bounds.worlds import Line, Problem, Recorder, World, admm_run, gossip_run, push_run, split_run
 
 R = sp.Rational
-U, V = (Vec.of(((Atom(name), sp.S.One),)) for name in ("u", "v"))
-UK, VK = (Vec.of(((Atom(name, "k"), sp.S.One),)) for name in ("u", "v"))
 GROWING = Lag(lag, count * (count + 1) / 2, count * (count + 1) * (2 * count + 1) / 6)
 PATH = sp.Symbol("path", nonnegative=True)
 THIRD = count * (count**2 - 1) / 3
@@ -69,10 +67,8 @@ TURNED = (
 )
 V_NEXT = X_V - s.eta_v * (G_V + N_V).sum(s.K_v)
 TURN = X_U.mean() + V_NEXT
-TWO = Algorithm("two", X_U - s.eta_u * (G_U + N_U + E_U).sum(k) + V_NEXT,
-                X_U - s.eta_u * (G_U + N_U + E_U).sum(s.K_u), X_U.mean() + X_V,
-                personal=X_U + X_V - s.eta_v * (G_V + N_V).sum(k), kept=V_NEXT)  # fmt: skip
-RUN = Algorithm("run", X - s.eta * SAMPLED.sum(k), X - s.eta * SAMPLED.sum(s.K), X.mean(), DUAL, s.Q)
+TWO = ROUNDS["DFedSMDC"]
+RUN = gossiping(s.eta)
 
 
 def given_fact(left, right, of=None) -> r.Fact:
@@ -199,7 +195,7 @@ def r_up(square: Fraction) -> Fraction:
     return enclosed_root((square, square))[1]
 
 
-PUSH = Algorithm("push", X, X - (s.eta * SAMPLED.sum(s.K)).pushed(), XBAR)
+PUSH = push_sum(s.eta)
 
 
 def windowed(rng: random.Random) -> World:

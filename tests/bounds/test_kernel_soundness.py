@@ -48,11 +48,10 @@ from dfltheory.bounds.script import Corollary, Range, Script
 from dfltheory.bounds.symbols import GLOSSARY, NEUTRAL, Quantity
 from dfltheory.bounds.theorem import Condition
 from dfltheory.bounds.units import ONE
+from tests.bounds.vocabulary import UK, U, gossiping, push_sum
 
 CLAIM = "dfedsam.theorem_4_5:corrected"
 HALF = sp.Rational(1, 2)
-U = Vec.of(((Atom("u"), sp.S.One),))
-UK = Vec.of(((Atom("u", "k"), sp.S.One),))
 
 
 class Lying(sp.Symbol):
@@ -68,11 +67,7 @@ class LyingExpression(sp.Expr):
 
 def algorithm(c: sp.Expr) -> Algorithm:
     """Local steps of size c and a second state."""
-    return Algorithm("run", X - SAMPLED.sum(k) * c, X - SAMPLED.sum(s.K) * c, X.mean(), DUAL * c, s.Q)
-
-
-def pushing(c: sp.Expr) -> Algorithm:
-    return Algorithm("push", X, X - (SAMPLED.sum(s.K) * c).pushed(), XBAR)
+    return gossiping(c, dual=DUAL * c)
 
 
 def two_roots() -> r.Fact:
@@ -128,8 +123,8 @@ ARGUMENTS: dict[str, Callable[[sp.Expr], r.Fact]] = {
     "clients": lambda c: r.clients(algorithm(s.eta), N * c),
     "gossip": lambda c: r.gossip(replace(algorithm(c), gossips=sp.S.One)),
     "gossip_steps": lambda c: r.gossip_steps(algorithm(c)),
-    "push": lambda c: r.push(pushing(c)),
-    "push_windows": lambda c: r.push_windows(pushing(c)),
+    "push": lambda c: r.push(push_sum(c)),
+    "push_windows": lambda c: r.push_windows(push_sum(c)),
     "convolution": lambda c: r.convolution(contracted(c)),
     "invariant": lambda c: r.invariant(
         r.chain(r.next_dual(algorithm(c)), r.minkowski((c, DUAL))), r.dual_start(algorithm(c))

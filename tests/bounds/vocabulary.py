@@ -1,0 +1,20 @@
+"""Vectors and algorithms that the tests of the kernel have in common."""
+
+import sympy as sp
+
+from dfltheory.bounds import symbols as s
+from dfltheory.bounds.moments import DUAL, SAMPLED, XBAR, Algorithm, Atom, Vec, X, k
+
+U, V = (Vec.of(((Atom(name), sp.S.One),)) for name in ("u", "v"))
+UK, VK = (Vec.of(((Atom(name, "k"), sp.S.One),)) for name in ("u", "v"))
+
+
+def gossiping(step: sp.Expr, dual: Vec = DUAL) -> Algorithm:
+    """K local steps of that size, and Q gossip steps; ``dual`` is the next second state."""
+    local, sent = X - SAMPLED.sum(k) * step, X - SAMPLED.sum(s.K) * step
+    return Algorithm("run", local, sent, X.mean(), dual, s.Q)
+
+
+def push_sum(step: sp.Expr) -> Algorithm:
+    """One push-sum step after K local steps of that size."""
+    return Algorithm("push", X, X - (SAMPLED.sum(s.K) * step).pushed(), XBAR)
