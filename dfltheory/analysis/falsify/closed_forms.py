@@ -191,7 +191,7 @@ def _plain_steps(theorem: Theorem) -> bool:
 def _complete(theorem: Theorem, known: Mapping[str, Any]) -> dict[str, Array]:
     """All constants of a theorem: the given ones, the schedule's step size, 1 for L, and 0 for the others."""
     size = np.zeros_like(known["T"])
-    values = dict.fromkeys(theorem.needs, size)
+    values: dict[str, Any] = dict.fromkeys(theorem.needs, size)
     values |= dict.fromkeys(("L", "L_u", "L_v", "delta", "Q", "window"), 1 + size)
     values |= {name: size + value for name, value in known.items()}
     values |= {"K_u": values["K"], "K_v": values["K"]}
