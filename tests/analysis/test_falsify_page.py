@@ -306,14 +306,14 @@ def test_noise_for_ever_violates_what_lacks_its_noise_and_nothing_that_is_proved
         assert highest <= 1, theorem
         assert (highest > 0.2) == ("dfedadmm" not in theorem.key)  # its local steps are others
     for at, low, high in (
-        (("dfedmdc.rate_theorem_1", "corrected", "without the term noise of the shared part"), 1e5, 1e6),
+        (("dfedmdc.rate_theorem_1", "corrected", "without the term noise of the shared part"), 1e6, 1e7),
         (
             ("dfedmdc.theorem_1", "corrected", "one more power of 1/m in the term noise of the shared part"),
             40,
             50,
         ),
         (("dfedsam.corollary_4_6", "corrected", "1/4 of the term optimization"), 1.9, 2),
-        (("dfedsam.theorem_4_5", "corrected", "one more power of V in the term noise"), 9e4, 1e5),
+        (("dfedsam.theorem_4_5", "corrected", "one more power of V in the term noise"), 4e5, 5e5),
     ):
         assert low < noise_for_ever(every_planted()[at][1]) < high
 
