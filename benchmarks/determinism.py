@@ -56,7 +56,7 @@ def variant(name: str) -> list[dict[str, np.ndarray]]:
         return [{n: np.concatenate([one[n] for one in runs]) for n in runs[0]} for runs in alone]
     chunk = 3 if name == "chunks of 3 clients" else None
     divided = [case for case in CASES if chunk is None or case[0] == "digits"]  # quadratics cannot be
-    how = {"deterministic": "deterministic" in name, "distributed": name == RANKS}
+    how = {"deterministic": "deterministic" in name}
     return [measures(*case, 4, chunk, **how) if case in divided else {} for case in CASES]
 
 
@@ -86,13 +86,11 @@ def gaps() -> np.ndarray:
     return np.array([graphs.spectral_gap(graphs.weights(g, "metropolis")) for g in networks])
 
 
-RANKS = "2 ranks"
 ENVIRONMENTS = {
     "nothing": {},
     "hash seed": {"PYTHONHASHSEED": "12345"},
     "seeds alone": {},
     "chunks of 3 clients": {},
-    RANKS: {},
     "deterministic=True": {},
     "2 threads": {"OMP_NUM_THREADS": "2"},
     "2 threads, deterministic=True": {"OMP_NUM_THREADS": "2"},
@@ -119,8 +117,7 @@ def in_a_process(name: str, folder: Path) -> tuple[list[dict[str, np.ndarray]], 
     """The measures of every case, and the probes and gaps."""
     path = folder / "found.npz"
     environment = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONHASHSEED": "0"} | ENVIRONMENTS[name]
-    ranks = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"] if name == RANKS else []
-    words = [sys.executable, *ranks, __file__, "--variant", name, str(path)]
+    words = [sys.executable, __file__, "--variant", name, str(path)]
     subprocess.run(words, env=environment, check=True)
     with np.load(path) as told:
         parts = [
@@ -148,9 +145,8 @@ def main() -> None:
     given = parser.parse_args()
     if given.variant:
         found = variant(given.variant[0])
-        if os.environ.get("RANK", "0") == "0":  # every rank has found the same
-            named = {**dict(enumerate(found)), "probes": probes() | {"gaps": gaps()}}
-            np.savez(given.variant[1], **{f"{n}/{k}": v for n, c in named.items() for k, v in c.items()})
+        named = {**dict(enumerate(found)), "probes": probes() | {"gaps": gaps()}}
+        np.savez(given.variant[1], **{f"{n}/{k}": v for n, c in named.items() for k, v in c.items()})
         return
     heads = "changed, runs, the same bits, last models apart, measures apart, the same gaps, apart, probes"
     print(f"| {heads.replace(', ', ' | ')} |\n|{'---|' * 8}", flush=True)

@@ -1,7 +1,6 @@
 """Where chance comes from: every generator is a function of (root seed, seed index, round), never a state.
 
-So a resumed run needs no stored generator, seed s of a run with many seeds sees what it sees alone, and
-every rank of a distributed run draws the same.
+So a resumed run needs no stored generator, and seed s of a run with many seeds sees what it sees alone.
 """
 
 from __future__ import annotations

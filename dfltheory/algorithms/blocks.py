@@ -55,10 +55,7 @@ def exchange(z: Tensor, shared: Index | None, mix: Mix, times: int = 1) -> Tenso
 
 
 def parts(index: Index, at_most: int = 32) -> list[Index]:
-    """An index cut into some of its coordinates at a time, so that no work on them makes a copy of them all.
-
-    How it is cut depends on its length alone: all processes of a distributed run cut it the same way.
-    """
+    """An index, cut into parts, so that no work on one part copies all coordinates."""
     begin, end = (index.start, index.stop) if isinstance(index, slice) else (0, len(index))
     width = max(_SHORT, -(-(end - begin) // at_most))
     cuts = [slice(a, min(a + width, end)) for a in range(begin, end, width)]

@@ -5,9 +5,7 @@ from __future__ import annotations
 import dataclasses
 import logging
 import tempfile
-import threading
 from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -34,13 +32,11 @@ from dfltheory.testing.problem import (
     same_course,
     start_of,
     task_of,
-    topology_for,
 )
 from dfltheory.training.local import stacked
-from dfltheory.training.loop import Run, train
+from dfltheory.training.loop import train
 from dfltheory.training.mixing import Round
 from dfltheory.training.oracle import RoundOracle
-from dfltheory.training.ranks import Team
 
 Twin = Callable[[np.ndarray, Callable[[int, np.ndarray], np.ndarray], np.ndarray, int], Any]
 """(x (m, d), grad(i, y) of client i, W (m, m), rounds) -> the models (m, d) after so many rounds."""
@@ -52,7 +48,7 @@ def check_algorithm(
     """Run the contract suite on an algorithm; return the names of the checks that it passed.
 
     On small problems in float64 (5 clients, 4 rounds, 2 seeds): it changes nothing that it is given; pieces
-    of the clients, clients over two processes, a resumed run and a seed alone take the course of the whole,
+    of the clients, a resumed run and a seed alone take the course of the whole,
     in every field of the state; the same seed gives the same bits; it keeps its precision; decay and weight
     decay are honored or refused; who does not take part keeps what it has; what neighbors hear is counted as
     sent; the names of the clients do not matter; clients see their own data and what is mixed, and nothing
@@ -126,53 +122,6 @@ def _in_pieces(algorithm: Algorithm) -> None:
     whole = course(algorithm, task_of())
     for chunk in (1, 2):
         same_course(course(algorithm, task_of(chunk=chunk), seeds=2), whole, f"{advice} (pieces of {chunk})")
-
-
-class _Rank(Team):
-    """One of several processes, played by a thread: what each has is laid down until all have come."""
-
-    def __init__(self, rank: int, laid: list[Any], all_there: threading.Barrier):
-        super().__init__()
-        self._divide(M, len(laid), rank)
-        self._rank, self._laid, self._all_there = rank, laid, all_there
-
-    def _exchange(self, z: Tensor, bounds: list[int]) -> Tensor:
-        self._laid[self._rank] = z
-        self._all_there.wait()
-        whole = torch.cat(self._laid, dim=1)
-        self._all_there.wait()
-        return whole
-
-
-def _over_processes(algorithm: Algorithm) -> None:
-    laid: list[Any] = [None, None]
-    all_there = threading.Barrier(2)
-
-    @torch.no_grad()
-    def of_rank(rank: int) -> list[dict[str, Any]]:
-        try:
-            task, team = task_of(), _Rank(rank, laid, all_there)
-            x0 = start_of(algorithm, task)
-            run = Run(algorithm, task, topology_for(algorithm), ROUNDS, range(2), 3, x0, team)
-            run.state, kept = team.here(run.state), []
-            for t in range(ROUNDS):
-                run.round(t)
-                kept.append(fields_of(team.whole(run.state)))
-            return kept
-        except Exception:
-            all_there.abort()  # the other waits no longer
-            raise
-
-    with ThreadPoolExecutor(2) as pool:
-        found = [pool.submit(of_rank, rank) for rank in range(2)]
-    errors = [error for one in found if (error := one.exception()) is not None]
-    for error in sorted(errors, key=lambda error: isinstance(error, threading.BrokenBarrierError)):
-        raise error
-    advice = (
-        "local_update and communicate may see some of the clients, the rest being in other processes: hear of"
-        " others by mix alone, and take numbers of clients from shapes"
-    )
-    same_course(found[0].result(), course(algorithm, task_of()), advice)
 
 
 def _resumed(algorithm: Algorithm) -> None:
@@ -294,7 +243,7 @@ def _messages_counted(algorithm: Algorithm) -> None:
         value = getattr(local, name)
         if not value.is_floating_point():
             continue
-        place = mix.all_edges().part(slice(4, 5)).start if name in local.per_edge else 4
+        place = mix.edges.part(slice(4, 5)).start if name in local.per_edge else 4
         # what local work has made is news, each number of it; what it left alone may be known in part
         news = value is not getattr(state, name) and value.ndim == 3
         for k in range(value.shape[-1]) if news else [...]:
@@ -341,7 +290,7 @@ def _names_of_clients(algorithm: Algorithm) -> None:
                 -1
             ]
             ends.append(fields_of(algorithm.finish(state, oracle_of(task, mix, ROUNDS, kind=kinds[0]))))
-            own = mix.all_edges()
+            own = mix.edges
             arcs.append([(order[i], order[j]) for i, j in zip(own.receivers.tolist(), own.senders.tolist())])
         places = [arcs[0].index(arc) for arc in arcs[1]]
         for name, value in ends[0].items():
@@ -356,7 +305,7 @@ def _locality(algorithm: Algorithm) -> None:
     blocks = np.zeros((M, M))
     blocks[:2, :2], blocks[2:, 2:] = path(2), path(3)
     runs = [list(by_hand(algorithm, task_of(changed=changed), blocks, 2)) for changed in (None, 4)]
-    first = runs[0][0][0].all_edges().first
+    first = runs[0][0][0].edges.first
     for what, others, (one, two) in (
         ("local_update: grad is the only source", 4, [run[0][2] for run in runs]),
         ("communicate: mix is the only way to hear of others", 2, [run[1][3] for run in runs]),
@@ -373,8 +322,8 @@ def _stationary(algorithm: Algorithm) -> None:
     b = np.arange(1.0, 4.0)
     task = Quadratic(np.ones(3), np.tile(b, (M, 1)))
     start = torch.as_tensor(b).expand(1, M, 3).clone()
-    edges = round_of(algorithm, task, 0, matrix_for(algorithm)).all_edges
-    first = algorithm.init(start, RoundOracle(task, [0], 3, ROUNDS, ROUNDS, edges=edges))
+    mix = round_of(algorithm, task, 0, matrix_for(algorithm))
+    first = algorithm.init(start, RoundOracle(task, [0], 3, ROUNDS, ROUNDS, mix=mix))
     if not torch.equal(algorithm.models(first), start):
         return  # it does not start from x0: masks, for example
     run = train(algorithm, task, matrix_for(algorithm), ROUNDS, x0=start, progress=False)
@@ -426,7 +375,6 @@ def _twin(algorithm: Algorithm, twin: Twin) -> list[str]:
 CHECKS: dict[str, Callable[[Algorithm], None]] = {
     "inputs unchanged": _inputs_unchanged,
     "in pieces": _in_pieces,
-    "over processes": _over_processes,
     "resumed": _resumed,
     "seeds alone": _seeds_alone,
     "same bits": _same_bits,

@@ -101,7 +101,7 @@ def round_of(
 def oracle_of(
     task: Task, mix: Round, t: int, share: float = 1.0, kind: type[RoundOracle] = RoundOracle
 ) -> RoundOracle:
-    return kind(task, range(2), 3, t, ROUNDS, share, mix.all_edges)
+    return kind(task, range(2), 3, t, ROUNDS, share, mix)
 
 
 def by_hand(

@@ -6,7 +6,6 @@ import contextlib
 import logging
 import os
 import time
-import zlib
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Literal
 
@@ -29,7 +28,6 @@ from dfltheory.training.local import check_shapes, check_state, in_pieces
 from dfltheory.training.metrics import Metric, Recorder, spread, square
 from dfltheory.training.mixing import Network, Round
 from dfltheory.training.oracle import RoundOracle
-from dfltheory.training.ranks import Team
 
 Callback = Callable[[int, Any, Recorder], bool | None]
 """Called with (t, state, recorder) after each round; a true answer ends the run."""
@@ -52,7 +50,6 @@ def train(
     evaluate_every: int = 1,
     callbacks: Iterable[Callback] = (),
     checkpoint: Checkpoint | str | os.PathLike[str] | None = None,
-    distributed: bool = False,
     deterministic: bool = False,
     check_topology: bool = True,
     on_divergence: Literal["mark", "raise"] = "mark",
@@ -76,9 +73,6 @@ def train(
         is; a true answer ends the run
     checkpoint : save the run to a file as it goes, and go on from that file when it is there, to more
         ``rounds`` too; a path: about every ten seconds. One process at a time writes it
-    distributed : divide the clients over the ranks of torch.distributed's default process group, or of those
-        that RANK, WORLD_SIZE and MASTER_PORT tell of; every rank calls ``train`` with the same arguments, and
-        gets the same history
     deterministic : the same bits whatever the number of threads is: torch adds in one order, on one thread
     check_topology : refuse matrices that are not what the algorithm assumes (doubly stochastic; for push-sum
         column-stochastic); False: run all the same, to see what comes of it, if the weights are finite
@@ -96,8 +90,7 @@ def train(
         if deterministic:
             held.enter_context(one_order())
         started = time.perf_counter()
-        team = Team(task.m, distributed)
-        run = Run(algorithm, task, topology, rounds, seed_indices(seeds), seed, x0, team, check_topology)
+        run = Run(algorithm, task, topology, rounds, seed_indices(seeds), seed, x0, check_topology)
         recorder = Recorder(task, algorithm, metrics, run.network)
         begin, state, name, saved = 0, run.state, {}, time.monotonic()
         excess = task.excess(algorithm.mean(state))
@@ -107,28 +100,23 @@ def train(
         if checkpoint is not None:
             measures = {measure: fingerprint(f) for measure, f in recorder.metrics.items()}
             options = {"evaluate_every": evaluate_every, "metrics": measures, "deterministic": deterministic}
-            identify = lambda n: run.identity(n) | options  # noqa: E731
-            start, path = state.x, checkpoint.path
-            with team.all_or_none(f"begin with {path}", start):
-                if team.first:
-                    held.enter_context(checkpoint.held())
-                name = identify(rounds)
-                state, begin = checkpoint.resume(state, recorder, rounds, identify)
-            if said := team.differ(begin, start):
-                raise InputError(f"the ranks find {said} rounds in {path}: give a place that all of them see")
-            if team.differ(zlib.crc32(repr(name).encode()), start):
-                raise InputError("the ranks were given different runs: call train with the same arguments")
+
+            def identify(rounds: int) -> dict[str, Any]:
+                return run.identity(rounds) | options
+
+            held.enter_context(checkpoint.held())
+            name = identify(rounds)
+            state, begin = checkpoint.resume(state, recorder, rounds, identify)
         diverged = stopped = None
-        run.state, label = team.here(state), f"{algorithm.name} on {task.name}"
-        for t in watch(range(begin, rounds), progress if team.first else False, label):
+        run.state, label = state, f"{algorithm.name} on {task.name}"
+        for t in watch(range(begin, rounds), progress, label):
             state = None  # nothing but the run holds the old models
             run.round(t)
             due = (t + 1) % evaluate_every == 0 or t + 1 == rounds
             save = checkpoint is not None and checkpoint.due(t + 1, rounds, time.monotonic() - saved)
-            save = checkpoint is not None and bool(team.heard(save, run.state.x)[0])  # clocks differ
             if not (due or save or callbacks or recorder.waits_for(t)):
                 continue
-            state = team.whole(run.state)
+            state = run.state
             recorder.follow(t, state)
             if due:
                 recorder.measure(t + 1, state)
@@ -138,7 +126,7 @@ def train(
             if callbacks and any([callback(t + 1, state, recorder) for callback in callbacks]):  # noqa: C419
                 stopped = t + 1
                 break
-            if save and team.first and checkpoint is not None:
+            if save and checkpoint is not None:
                 checkpoint.save(t + 1, state, recorder, name | {"depends_on": sorted(run.asked)})
                 saved = time.monotonic()
         history = _history(run, evaluate_every, recorder, algorithm.models(state))
@@ -171,22 +159,20 @@ class Run:
         seeds: Sequence[int],
         seed: int,
         x0: Any = None,
-        team: Team | None = None,
         strict: bool = True,
     ):
         whole_number("seed", seed, at_least=0)
         self.algorithm, self.task, self.rounds, self.seeds, self.seed = algorithm, task, rounds, seeds, seed
         self.sequences = connect(algorithm, task, topology, strict)
-        self._team, self._share = team or Team(), float(getattr(algorithm, "participation", 1.0))
+        self._share = float(getattr(algorithm, "participation", 1.0))
         self._chunk = task.chunk(len(seeds))
         x = starting_models(task, seeds, x0, seed).clone(memory_format=torch.contiguous_format)
         self.facts = RunFacts.of(x)
         if algorithm.one_start and not self.facts.common_start:
             raise InputError(f"{type(algorithm).__name__} begins at one model: give all clients the same x0")
-        self.network = Network(self.sequences, algorithm, seeds, seed, x, self._team, strict)
+        self.network = Network(self.sequences, algorithm, seeds, seed, x, strict)
         self.asked = set[str]()
         start = self.network.at(0)
-        self._team.edges = start.all_edges
         before = self._oracle(rounds, start)
         self.state: Any = algorithm.init(x, before)
         self._check(before, x, "init")  # what no file can hold is told before the first round
@@ -198,22 +184,22 @@ class Run:
         return identity(self.algorithm, self.task, self.sequences, self.state.x, **sizes)
 
     def round(self, t: int) -> None:
-        """Round t of the clients that are here: state <- communicate(local_update(state))."""
+        """Round t: state <- communicate(local_update(state))."""
         algorithm, network, losses = self.algorithm, self.network, None
         if network.needs_losses:
             # a run that has diverged goes on to its next measurement, which says so
-            losses = self.task.loss(algorithm.models(self._team.whole(self.state))).nan_to_num()
+            losses = self.task.loss(algorithm.models(self.state)).nan_to_num()
         mix = network.at(t, losses)
         grad = self._oracle(t, mix, self._share)
         if algorithm.sleeps:
-            grad.active = mix.all_awake()
+            grad.active = mix.awake
         if not network.sources and grad.active is not None:
             mix = network.at(t, active=grad.active)
         before = self.state.x
-        here = self._alone(self._first if t == 0 else algorithm.local_update, grad)
+        self._alone(self._first if t == 0 else algorithm.local_update, grad)
         self.state = algorithm.communicate(self.state, mix)
         if t == 0:
-            self._check(here, before, "communicate")
+            self._check(grad, before, "communicate")
             algorithm.refuse_ignored_decay()
         if t + 1 == self.rounds and type(algorithm).finish is not Algorithm.finish:
             self.state = replace(self.state, z=self.state.x)
@@ -223,13 +209,11 @@ class Run:
     def _oracle(self, t: int, mix: Round, share: float = 1.0) -> RoundOracle:
         """What clients may ask of their data in round t; round T is what comes before 0 and after T - 1."""
         given = self.task, self.seeds, self.seed, t, self.rounds, share
-        return RoundOracle(*given, mix.all_edges, self.asked, self.network.draws)
+        return RoundOracle(*given, mix, self.asked, self.network.draws)
 
-    def _alone(self, update: Callable[[Any, Any], Any], grad: RoundOracle) -> RoundOracle:
-        """Let each of the clients that are here work alone, and tell what they saw."""
-        here = grad if self._team.rows is None else grad.of(self._team.rows)
-        self.state = in_pieces(update, self.state, here, self._chunk)
-        return here
+    def _alone(self, update: Callable[[Any, Any], Any], grad: RoundOracle) -> None:
+        """Let each client work alone."""
+        self.state = in_pieces(update, self.state, grad, self._chunk)
 
     def _first(self, state: Any, grad: RoundOracle) -> Any:
         """The first local update, checked where it comes from: it may be one of several pieces."""

@@ -22,7 +22,6 @@ from dfltheory.graphs.matrices import is_sparse, to_dense
 from dfltheory.randomness import Generators, may_draw, numpy_generator, uniform
 from dfltheory.runs.facts import period_of
 from dfltheory.runs.laws import Laws
-from dfltheory.training.ranks import Team
 
 _SPARSE_BELOW = 0.1
 """Share of non-zero weights under which a sparse product is the faster one (measured, see benchmarks)."""
@@ -49,22 +48,20 @@ def product(
     device: torch.device | str,
     times: int = 1,
     d: int = 0,
-    rows: slice | None = None,
 ) -> Step:
     """z -> W^times z, by the cheapest way: dense with the power W^times, or ``times`` sparse products.
 
     A sparse product costs the non-zero weights, a dense one m^2, at about ten times the speed, and without
-    the sparse one's overhead, which is all that counts where models of ``d`` parameters are small. With
-    ``rows`` only these clients' new models are computed, from those of all.
+    the sparse one's overhead, which is all that counts where models of ``d`` parameters are small.
     """
     m, enough = W.shape[0], _SPARSE_BELOW * W.shape[0] ** 2
     stored = W.nnz if is_sparse(W) else np.count_nonzero(W)
     if stored >= enough or (m <= _DENSE_UP_TO and (times * stored >= enough or m * m * d <= _SMALL)):
         power = np.linalg.matrix_power(np.asarray(to_dense(W), dtype=np.float64), times)
-        return partial(_dense, torch.from_numpy(power[rows or slice(None)]).to(dtype=dtype, device=device))
+        return partial(_dense, torch.from_numpy(power).to(dtype=dtype, device=device))
     width = torch.promote_types(dtype, torch.float32)  # no library mixes half precision
     csr: Any = sp.csr_array(W).astype(str(width).removeprefix("torch."))
-    factors = [csr] * (times - 1) + [csr if rows is None else csr[rows]]
+    factors = [csr] * times
     if torch.device(device).type == "cpu":
         return partial(_sparse, factors, width)
     return partial(_on_device, [_coo_tensor(factor).to(device) for factor in factors], width)
@@ -135,14 +132,14 @@ class Source:
             self._laws.check(W, f"the matrix of round {index}: ")
         return W
 
-    def step(self, matrices: list[Any], rows: slice | None) -> Step:
+    def step(self, matrices: list[Any]) -> Step:
         """One product after the other; a matrix that stays is prepared once, and taken to its power."""
         first, times = matrices[0], len(matrices)
         if any(W is not first for W in matrices):
-            steps = [self._product(W) for W in matrices[:-1]] + [self._product(matrices[-1], rows=rows)]
+            steps = [self._product(W) for W in matrices]
             return lambda z: reduce(lambda mixed, one: one(mixed), steps, z)
         if self._kept is None or self._kept[0] is not first or self._kept[1] != times:
-            self._kept = (first, times, self._product(first, times=times, rows=rows))
+            self._kept = (first, times, self._product(first, times=times))
         return self._kept[2]
 
 
@@ -164,10 +161,9 @@ class Network:
         seeds: Sequence[int],
         root: int,
         like: Tensor,
-        team: Team | None = None,
         strict: bool = True,
     ):
-        self.seeds, self.root, self.draws, self.team = seeds, root, algorithm.draws, team or Team()
+        self.seeds, self.root, self.draws = seeds, root, algorithm.draws
         self.like = like.new_empty((0, *like.shape[-2:]))  # the models themselves would stay alive by it
         self.m, d = like.shape[-2:]
         way = partial(product, dtype=like.dtype, device=like.device, d=d)
@@ -204,14 +200,13 @@ class Round:
     def __init__(
         self, network: Network, t: int, losses: np.ndarray | None = None, active: Tensor | None = None
     ):
-        self._network, self._team, self._t = network, network.team, t
+        self._network, self._t = network, t
         self._losses, self._active = losses, active
         self._matrices: dict[str, list[tuple[list[Any], Any]]] = {}
         self._done: dict[int, tuple[weakref.ref[Tensor], int, int]] = {}
         self._steps: dict[tuple[str, int, int], Heard] = {}
         self._edges: Edges | None = None
         self._luck: Generators | None = None
-        self._rows = network.team.rows or slice(0, network.m)
 
     def moved(self, t: int) -> Self:
         """The same in round t, where nothing but its chance differs."""
@@ -231,11 +226,11 @@ class Round:
             known = self._done.get(id(z))
             begin = known[1] if known is not None and known[0]() is z and known[2] == _writes(z) else 0
         heard = self._heard(W, begin, times)
-        steps, whole = heard[0], self._team.gather(z)
+        steps = heard[0]
         if len(steps) == 1:
-            mixed = steps[0](whole)
+            mixed = steps[0](z)
         else:
-            mixed = torch.cat([step(whole[s : s + 1]) for s, step in enumerate(steps)])
+            mixed = torch.cat([step(z[s : s + 1]) for s, step in enumerate(steps)])
         if not self._network.constant:
             self._done[id(mixed)] = (weakref.ref(mixed), begin + times, _writes(mixed))
         self._count(z, bits, heard)
@@ -250,18 +245,14 @@ class Round:
     def uniform(self, shape: tuple[int, ...]) -> Tensor:
         """Numbers in [0, 1) for every seed and client, as the oracle's: shape = (m, ...) -> (S, m, ...)."""
         network = self._network
-        may_draw(shape, self._rows.stop - self._rows.start, network.draws)
+        may_draw(shape, network.m, network.draws)
         if self._luck is None:
             self._luck = Generators(network.root, network.seeds, self._t, "message", network.like.device)
-        return uniform(self._luck, (network.m, *shape[1:]), network.like)[:, self._rows].clone()
+        return uniform(self._luck, (network.m, *shape[1:]), network.like)
 
     @property
     def edges(self) -> Edges:
-        """The arcs that end at the clients that are here, with their weights in W_{t,0}."""
-        return self.all_edges() if self._team.rows is None else self.all_edges().of(self._rows)
-
-    def all_edges(self) -> Edges:
-        """The arcs of all clients of all processes."""
+        """The arcs of the network, with their weights in W_{t,0}."""
         if self._edges is None:
             if self._network.sources[MIX].period is None:
                 raise InputError(
@@ -278,7 +269,7 @@ class Round:
         edges = self.edges
         self._fits(x, "gather", "(S, m, ...)")
         self.send(x, bits)
-        return _over(edges, self._team.gather(x).index_select(1, edges.senders))
+        return _over(edges, x.index_select(1, edges.senders))
 
     def swap(self, e: Tensor, bits: float | None = None) -> Tensor:
         """What lies at the other end, 0 over arcs that this round lacks: (S, E, ...) -> (S, E, ...)."""
@@ -290,22 +281,18 @@ class Round:
             )
         self._fits(e, "swap", "(S, E, ...)", len(edges))
         self._count(e, bits, self._heard(MIX, 0, 1))
-        return _over(edges, self._team.gather_edges(e).index_select(1, edges.reverse))
+        return _over(edges, e.index_select(1, edges.reverse))
 
     @property
     def awake(self) -> Tensor:
-        """Who hears or is heard in W_{t,0}, of the clients that are here: (S, m, 1), bool."""
-        return self.all_awake()[:, self._rows]
-
-    def all_awake(self) -> Tensor:
-        """The same of all clients of all processes."""
+        """Participating clients: those that receive or send in W_{t,0}, (S, m, 1), bool."""
         linked = [_others(own[0], 0) + _others(own[0], 1) > 0 for own in self._drawn(MIX, 1)]
         mask = torch.from_numpy(np.stack(linked)).to(self._network.like.device)
         return mask.expand(len(self._network.seeds), -1)[..., None]
 
     def _fits(self, z: Any, call: str, wanted: str, n: int | None = None) -> None:
-        """One clear line unless z is a tensor of all seeds and the n clients (or arcs) that are here."""
-        size = (len(self._network.seeds), self._rows.stop - self._rows.start if n is None else n)
+        """One clear line unless z is a tensor of all seeds and all clients (or n arcs)."""
+        size = (len(self._network.seeds), self._network.m if n is None else n)
         if not isinstance(z, Tensor) or z.shape[:2] != size:
             told = tuple(z.shape) if isinstance(z, Tensor) else f"a {type(z).__name__}"
             raise InputError(f"{call} takes tensors {wanted}, not {told}: the first two axes must be {size}")
@@ -321,7 +308,7 @@ class Round:
             if bits[0, 0].numel() != 1:
                 shape = tuple(bits.shape)
                 raise InputError(f"bits has shape {shape}: give a number, or each client's (S, m)")
-            each = self._team.gather(bits.reshape(*bits.shape[:2], 1))[..., 0].double().cpu().numpy()
+            each = bits.reshape(bits.shape[:2]).double().cpu().numpy()
             least, more = each.min(), (each * messages).sum(-1)
         elif isinstance(bits, Real):
             least, more = bits, float(bits) * total
@@ -343,7 +330,7 @@ class Round:
                     f" {source.steps}: let gossip_steps of the class be {begin + times}, so that rounds do"
                     " not overlap"
                 )
-            steps = [source.step(own, self._team.rows) for own in matrices]
+            steps = [source.step(own) for own in matrices]
             messages = np.stack([_messages(own) for own in matrices])
             known = self._steps[name, begin, times] = steps, messages, messages.sum(-1)
         return known
@@ -373,16 +360,17 @@ class ServerRound(Round):
     def _heard(self, name: str, begin: int, times: int) -> Heard:
         """Whatever the number of steps: the mean of those who take part, one message up and one down each."""
         one_of("matrix of the network", name, {MIX})
-        taking = self.all_awake()[..., 0]
+        taking = self.awake[..., 0]
         each = [None] if self._active is None else list(taking)
         messages = 2.0 * taking.double().cpu().numpy()
-        here = self._rows.stop - self._rows.start
-        return [partial(_mean, who, here) for who in each], messages, messages.sum(-1)
+        return [partial(_mean, who) for who in each], messages, messages.sum(-1)
 
-    def all_edges(self) -> Edges:
+    @property
+    def edges(self) -> Edges:
         raise InputError("edges are the arcs of a network, and this run has none")
 
-    def all_awake(self) -> Tensor:
+    @property
+    def awake(self) -> Tensor:
         if self._active is not None:
             return self._active
         size = len(self._network.seeds), self._network.m, 1
@@ -408,10 +396,10 @@ def _writes(z: Tensor) -> int:
     return 0 if z.is_inference() else z._version
 
 
-def _mean(who: Tensor | None, here: int, z: Tensor) -> Tensor:
-    """The mean over some clients (None: all), for so many: (S, m, k) -> (S, here, k), a new tensor."""
+def _mean(who: Tensor | None, z: Tensor) -> Tensor:
+    """The mean over some clients (None: all), for all of them: (S, m, k) -> (S, m, k), a new tensor."""
     mean = (z if who is None else z[:, who]).mean(1, keepdim=True)
-    return mean.expand(-1, here, -1).contiguous()
+    return mean.expand(z.shape).contiguous()
 
 
 def _over(edges: Edges, e: Tensor) -> Tensor:

@@ -9,7 +9,7 @@ from typing import Any, Self
 import torch
 from torch import Tensor
 
-from dfltheory.algorithms.base import sampled
+from dfltheory.algorithms.base import Mix, sampled
 from dfltheory.algorithms.edges import Edges
 from dfltheory.randomness import Generators, may_draw, numpy_generator, uniform
 from dfltheory.tasks.task import Task
@@ -19,7 +19,7 @@ class RoundOracle:
     """The :class:`dfltheory.algorithms.Oracle` of round t, for S seeds and all clients, or ``of`` some.
 
     ``participation`` < 1 lets every seed draw max(1, round(participation * m)) clients without replacement.
-    ``edges`` gives the network's arcs; ``asked`` is told what of the run's length was asked for.
+    ``mix`` gives the network's arcs; ``asked`` is told what of the run's length was asked for.
     """
 
     def __init__(
@@ -30,12 +30,12 @@ class RoundOracle:
         t: int,
         horizon: int,
         participation: float = 1.0,
-        edges: Callable[[], Edges] | None = None,
+        mix: Mix | None = None,
         asked: set[str] | None = None,
         draws: bool = True,
     ) -> None:
         self.t, self.shared, self._draws = t, task.shared, draws
-        self._horizon, self._edges, self._asked = horizon, edges, asked
+        self._horizon, self._mix, self._asked = horizon, mix, asked
         self._task = self._everybody = task
         self._rows: slice | None = None
         self._generators: Sequence[torch.Generator] = Generators(root, seeds, t, "data", task.device)
@@ -51,8 +51,8 @@ class RoundOracle:
 
     @property
     def edges(self) -> Edges:
-        assert self._edges is not None, "given by the run"
-        return self._edges() if self._rows is None else self._edges().of(self._rows)
+        assert self._mix is not None, "given by the run"
+        return self._mix.edges if self._rows is None else self._mix.edges.of(self._rows)
 
     @property
     def blocks(self) -> tuple[slice, ...]:

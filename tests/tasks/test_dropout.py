@@ -1,6 +1,6 @@
-"""Dropout: each client's units fall by chance of its own, whole, in pieces, over ranks, seed by seed.
+"""Dropout: each client's units fall by chance of its own, whole, in pieces, seed by seed.
 
-Ranks and resumed runs: the case ``dropout`` of tests/training/distributed_cases.py.
+Resumed runs: the case ``dropout`` of tests.training.run_cases.py.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from dfltheory import tasks
 from dfltheory.errors import InputError
 from dfltheory.tasks import estimate
 from dfltheory.tasks.modules import has_dropout
-from tests.training.distributed_cases import CASES, Pieces, images
+from tests.training.run_cases import CASES, Pieces, images
 
 
 class Recurrent(nn.Module):

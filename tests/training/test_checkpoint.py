@@ -26,6 +26,7 @@ from dfltheory.tasks import Supervised, quadratic
 from dfltheory.training import Checkpoint, History, train
 from tests.algorithms.problems import Matrices, Rows, permuted_average, ring_matrix
 from tests.algorithms.table import LETTERS, network_for
+from tests.training.run_cases import CASES
 
 ROUNDS = 9
 
@@ -502,3 +503,23 @@ def test_only_a_network_that_was_the_same_so_far_goes_on(tmp_path):
     with pytest.raises(DFLTheoryError, match="its network is"):
         go(lambda t: np.eye(5) if t == 2 else ring_matrix(5), 8)
     go(late, 8)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_resumed_case_is_the_uninterrupted_one(name, tmp_path):
+    def halt(t, state, recorder):
+        if t == 2:
+            raise KeyboardInterrupt
+
+    path = tmp_path / "run.ckpt"
+    each = Checkpoint(path, every=1)
+    with pytest.raises(KeyboardInterrupt):
+        train(**CASES[name](), checkpoint=each, callbacks=[halt], progress=False)
+    assert path.exists()
+    resumed = train(**CASES[name](), checkpoint=path, progress=False)
+    whole = train(**CASES[name](), progress=False)
+    np.testing.assert_array_equal(resumed.x, whole.x)
+    np.testing.assert_array_equal(resumed.sent_bits, whole.sent_bits)
+    assert resumed.measures().keys() == whole.measures().keys()
+    for measure, values in whole.measures().items():
+        np.testing.assert_array_equal(resumed.measures()[measure], values, err_msg=measure)

@@ -6,6 +6,7 @@ import torch
 
 from dfltheory.training.oracle import RoundOracle
 from tests.algorithms.problems import Rows
+from tests.training.run_cases import images
 
 
 class Divided(Rows):
@@ -113,3 +114,26 @@ def test_local_steps_begin_with_a_copy():
         y = grad.begin(x)
         assert torch.equal(y, x)
         assert y.data_ptr() != x.data_ptr()
+
+
+def louder(X, generators):
+    """An augmentation that adds random numbers."""
+    noise = [torch.rand(X.shape[1:], generator=g, dtype=X.dtype) for g in generators]
+    return X + torch.stack(noise)
+
+
+@pytest.mark.parametrize("options", [{}, {"sampling": "epochs"}, {"augment": louder}])
+def test_part_of_the_clients_sees_the_draws_of_a_full_round(options):
+    task, rows = images(**options), slice(1, 4)
+    whole, oracle = (RoundOracle(task, range(2), 0, 3, 9) for _ in range(2))
+    some = oracle.of(rows)
+    for _ in range(3):
+        every, own = whole.sample(), some.sample()
+        assert torch.equal(own.X, every.X[:, rows])
+        assert torch.equal(own.y, every.y[:, rows])
+    fewer = some.of(slice(1, 3)).sample()
+    first = RoundOracle(task, range(2), 0, 3, 9).sample()
+    assert torch.equal(fewer.X, first.X[:, 2:4])
+    numbers = RoundOracle(task, range(2), 0, 3, 9).uniform((5, 4))
+    part = RoundOracle(task, range(2), 0, 3, 9).of(rows).uniform((3, 4))
+    assert torch.equal(part, numbers[:, rows])

@@ -18,8 +18,8 @@ from dfltheory.randomness import torch_generator
 from dfltheory.training import train
 from dfltheory.training.oracle import RoundOracle
 from tests.algorithms.problems import ring_matrix
-from tests.training.distributed_cases import images
 from tests.training.own_networked import EdgeADMM, MixesTwice, RandomChoco
+from tests.training.run_cases import images
 from tests.training.test_local import RING, states
 
 

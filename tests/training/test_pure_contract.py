@@ -15,7 +15,7 @@ from dfltheory.tasks.supervised import Supervised
 from dfltheory.training import train
 from dfltheory.training.oracle import RoundOracle
 from tests.algorithms.problems import ring_matrix
-from tests.training.distributed_cases import images
+from tests.training.run_cases import images
 from tests.training.test_local import RING
 
 

@@ -1,4 +1,4 @@
-"""Runs that one process and two processes must agree on: name -> arguments of train."""
+"""Small runs that differ in algorithm, task and network: name -> arguments of train."""
 
 import numpy as np
 import torch
