@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import json
 import math
 import os
@@ -17,12 +16,7 @@ from typing import Any
 
 from dfltheory.errors import DataError, DFLTheoryError, InputError
 
-SUMS = "SHA256SUMS"
-"""What a folder of results ends with: the hashes of its files, as ``sha256sum -c SHA256SUMS`` checks them."""
-
-_UNFINISHED = "# unfinished: its writer ended while it replaced these files\n"
 _STAGED = ".new-"
-_LONGEST = 1 << 24
 _STEM = 40
 """Characters of a file's name that its temporary file keeps: names may be too long otherwise."""
 
@@ -51,81 +45,23 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 
 @contextlib.contextmanager
-def filling(folder: str | os.PathLike[str], *, adding: bool = False) -> Iterator[Path]:
-    """A folder beside the files of ``folder`` to write new ones into: they take their places together.
+def filling(folder: str | os.PathLike[str]) -> Iterator[Path]:
+    """A temporary folder inside ``folder``; its files are moved into ``folder`` when the block ends well.
 
-    Nothing is moved before the block has ended well, and :data:`SUMS` is written last, so that a folder that
-    has it, without the word "unfinished", is of one run. What an earlier run listed there goes then if nobody
-    changed it since; with ``adding`` it stays, and stays listed. One process at a time (:func:`alone`).
+    Nothing is moved if the block raises. Each file is moved atomically and replaces the file of its name;
+    other files stay. One process at a time (:func:`alone`).
     """
     target = Path(folder)
     with alone(target, folder=True):
         new = Path(tempfile.mkdtemp(prefix=_STAGED, dir=target))
         try:
             yield new
-            paths = sorted(path for path in new.rglob("*") if path.is_file())
-            sums = {path.relative_to(new).as_posix(): _sum(path) for path in paths}
-            earlier, _ = _listed(target)
-            write_text(target / SUMS, _UNFINISHED + _listing(earlier | sums))
-            for name in () if adding else earlier:  # before any is moved: never files of two runs
-                if _holds(target, name, earlier[name]):
-                    (target / name).unlink()
-            for path in paths:
+            for path in sorted(path for path in new.rglob("*") if path.is_file()):
                 place = target / path.relative_to(new)
                 place.parent.mkdir(parents=True, exist_ok=True)
                 os.replace(path, place)
-            write_text(target / SUMS, _listing(earlier | sums if adding else sums))
         finally:
             shutil.rmtree(new, ignore_errors=True)
-
-
-def check_belongs(path: str | os.PathLike[str]) -> None:
-    """Refuse a file that :func:`filling` did not finish, or that has been changed or replaced since.
-
-    Files that no :data:`SUMS` beside them lists are their owner's own, and pass.
-
-    Raises
-    ------
-    DataError
-        The folder is unfinished; or the files in it that are not those of its list.
-    """
-    folder = Path(path).parent
-    sums, finished = _listed(folder)
-    if Path(path).name not in sums:
-        return
-    if not finished:
-        raise DataError(f"{folder} is unfinished: its writer was ended; run its command again")
-    if not _holds(folder, Path(path).name, sums[Path(path).name]):
-        others = ", ".join(name for name in sums if not _holds(folder, name, sums[name]))
-        raise DataError(
-            f"{folder}: {others} do not belong to the rest: {SUMS} lists other content there; run the "
-            "command again, or take the file into another folder"
-        )
-
-
-def _listed(folder: Path) -> tuple[dict[str, str], bool]:
-    """The names inside a folder and their hashes as its list has them; whether it is finished."""
-    path = folder / SUMS
-    if not path.is_file() or path.stat().st_size > _LONGEST:
-        return {}, True
-    text = path.read_text(encoding="utf-8", errors="replace")
-    found = re.findall(r"^([0-9a-f]{64})  ((?:[\w-][\w.-]*/)*[\w-][\w.-]*)$", text, re.MULTILINE)
-    return {name: value for value, name in found}, not text.startswith("#")
-
-
-def _listing(sums: Mapping[str, str]) -> str:
-    return "".join(f"{value}  {name}\n" for name, value in sorted(sums.items()))
-
-
-def _holds(folder: Path, name: str, value: str) -> bool:
-    """Is the file that a list names there, in the folder itself, with these bytes?"""
-    path = (folder / name).resolve()  # links lead elsewhere
-    return path.is_relative_to(folder.resolve()) and path.is_file() and _sum(path) == value
-
-
-def _sum(path: Path) -> str:
-    with open(path, "rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 @contextlib.contextmanager
@@ -173,7 +109,6 @@ def alone(place: str | os.PathLike[str], *, folder: bool = False) -> Iterator[No
         if folder:
             for staged in target.glob(f"{_STAGED}????????"):
                 shutil.rmtree(staged, ignore_errors=True)
-            remove_halves(target / SUMS)
         else:
             remove_halves(target)
         yield
@@ -308,9 +243,7 @@ def _umask() -> int:
 
 
 __all__ = [
-    "SUMS",
     "alone",
-    "check_belongs",
     "check_writable",
     "filling",
     "json_text",

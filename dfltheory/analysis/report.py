@@ -76,7 +76,7 @@ class Study:
         """Write config.json, verdicts.json, history.parquet, what there is of scorecard.json, figures and
         report.html; returns the last.
 
-        They take the place of an earlier study's together (:func:`dfltheory.files.filling`).
+        They are moved into the folder after the last one is complete (:func:`dfltheory.files.filling`).
         """
         with filling(folder) as new:
             self._write(new)

@@ -25,7 +25,7 @@ from dfltheory.analysis.compare import Verdict
 from dfltheory.analysis.statistics import Interval
 from dfltheory.bounds.status import status_from_dict
 from dfltheory.errors import DataError, InputError, UnknownNameError, shown
-from dfltheory.files import check_belongs, reading, replacing
+from dfltheory.files import reading, replacing
 from dfltheory.instances.document import short
 
 if TYPE_CHECKING:
@@ -98,7 +98,6 @@ def verdict_from_dict(document: Mapping[str, Any], run: History | None = None) -
 
 def load_verdicts(path: str | Path) -> list[Verdict]:
     """The verdicts of a ``verdicts.json``, as ``dfltheory validate --out`` writes it."""
-    check_belongs(path)
     document = _read_json(Path(path))
     if not isinstance(document, list):
         raise DataError(f"{path} does not hold a list of verdicts")

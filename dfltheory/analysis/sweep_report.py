@@ -41,7 +41,7 @@ def write_report(results: Results, axes: tuple[tuple[str, ...], ...] = ()) -> Pa
         ],
         command="dfltheory sweep",
     )
-    with filling(results.folder, adding=True) as new:
+    with filling(results.folder) as new:
         groups, more = _overview(study, results, done, new / FIGURES)
         more |= _over_axes(results, axes, new / FIGURES) if done else {}
         page = render(study, groups, more, files=(MANIFEST, f"{CELLS}/", TABLE, HISTORY), folder=new)

@@ -1,9 +1,14 @@
-"""Tensors and a JSON document in one safetensors file: no pickle, and a reader sees all of it or nothing."""
+"""Tensors and a JSON document in one safetensors file, without pickle and with a digest of both.
+
+The digest detects damaged and edited files. It does not authenticate them: anybody can compute it.
+"""
 
 from __future__ import annotations
 
 import errno
+import hashlib
 import json
+import logging
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,7 +20,9 @@ from torch import Tensor
 
 from dfltheory.documents import short
 from dfltheory.errors import DataError, InputError
-from dfltheory.files import check_belongs, reading, replacing
+from dfltheory.files import reading, replacing
+
+log = logging.getLogger("dfltheory")
 
 
 def write(
@@ -59,7 +66,33 @@ def _laid_out(
         memory = tensor.untyped_storage().data_ptr()
         stored[name] = tensor.clone() if memory in memories else tensor  # the format knows no views
         memories.add(memory)
-    return stored, {"json": _text({**document, "aliases": aliases})}
+    text = _text({**document, "aliases": aliases})
+    return stored, {"json": text, "sha256": digest(stored, text)}
+
+
+def digest(tensors: Mapping[str, Tensor], text: str) -> str:
+    """Return the SHA-256 of a JSON text and of tensors: their names, dtypes, shapes and bytes."""
+    names = sorted(tensors)
+    header = [text, *([name, str(tensors[name].dtype), list(tensors[name].shape)] for name in names)]
+    sha256 = hashlib.sha256(json.dumps(header).encode())
+    for name in names:
+        content = tensors[name].detach().cpu().contiguous().reshape(-1)
+        sha256.update(content.view(torch.uint8).numpy().data)
+    return sha256.hexdigest()
+
+
+def _verify(path: str | os.PathLike[str], tensors: Mapping[str, Tensor], metadata: Mapping[str, str]) -> None:
+    """Compare a file with the digest that it holds."""
+    stated = metadata.get("sha256")
+    if stated is None:
+        log.warning(f"{path} is unverified: it holds no digest (sha256), as in files of earlier versions")
+        return
+    computed = digest(tensors, metadata.get("json", "{}"))
+    if stated != computed:
+        raise InputError(
+            f"{path} is damaged or was changed: its digest (sha256) is {computed[:12]}..., and the file"
+            f" states {stated[:12]!r}...; use an intact copy, or delete it and run its command again"
+        )
 
 
 def _text(document: Mapping[str, Any]) -> str:
@@ -72,23 +105,32 @@ def read_back(document: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def read(path: str | os.PathLike[str], kind: str) -> tuple[dict[str, Tensor], dict[str, Any]]:
-    """Read what :func:`write` wrote, or say in one line what is wrong with the file."""
+    """Read what :func:`write` wrote.
+
+    Raises
+    ------
+    InputError
+        No file, or one whose content does not have the digest that it states.
+    DataError
+        The file is no safetensors file, or its document is not of this ``kind``.
+    """
     from safetensors import SafetensorError, safe_open
 
     if not Path(path).is_file():
         raise InputError(f"{path} is not a file: give the file that was saved")
-    check_belongs(path)
     try:
         with safe_open(path, framework="pt") as file:
-            with reading(path, "JSON"):
-                document = json.loads((file.metadata() or {}).get("json", "{}"))
+            metadata = file.metadata() or {}
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  (not a mapping)
     except SafetensorError as error:
         raise DataError(f"{path} cannot be read: {str(error)[:200]}") from error
+    _verify(path, tensors, metadata)
+    with reading(path, "JSON"):
+        document = json.loads(metadata.get("json", "{}"))
     with reading(path, kind):
         if document.get("kind") != kind:
             raise DataError(f"{path} holds {short(document.get('kind'))}, not {kind!r}")
         return tensors | {name: tensors[first] for name, first in document.pop("aliases").items()}, document
 
 
-__all__ = ["read", "read_back", "write"]
+__all__ = ["digest", "read", "read_back", "write"]

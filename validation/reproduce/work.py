@@ -25,7 +25,7 @@ def reproduce(item: Item | Spectral, options: argparse.Namespace) -> list[Path]:
         raise InputError("--seeds and --jobs must be at least 1")
     if isinstance(item, Spectral):
         name = f"{item.key}.md"
-        with filling(options.out, adding=True) as new:
+        with filling(options.out) as new:
             write_text(new / name, item.page())
         print(item.page())
         return [options.out / name]
@@ -33,7 +33,7 @@ def reproduce(item: Item | Spectral, options: argparse.Namespace) -> list[Path]:
     cells = item.cells()
     documents = {(e, seed): cell.document(scale, seed) for e, cell in cells.items() for seed in seeds}
     (options.out / "cells").mkdir(parents=True, exist_ok=True)
-    with filling(options.out, adding=True) as new:
+    with filling(options.out) as new:
         remove_halves(options.out / "cells" / "*.json")
         results = perform_all(documents, options)
         outcome = Outcome.of(item, scale, seeds, results)
