@@ -10,9 +10,10 @@ import re
 import shutil
 import sys
 import tempfile
+import zipfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from dfltheory.errors import DataError, DFLTheoryError, InputError
 
@@ -148,6 +149,56 @@ def reading(path: str | os.PathLike[str], what: str) -> Iterator[None]:
         raise DataError(f"{path} cannot be read as {what}: {type(wrong).__name__}: {said}") from wrong
 
 
+def check_npy(path: str | os.PathLike[str], stream: IO[bytes], size: float, most: float) -> None:
+    """Refuse an npy stream that numpy should not load; only its header is read.
+
+    Parameters
+    ----------
+    path : the file, for messages
+    stream : at the first byte of the array
+    size : bytes of the stream
+    most : numbers that the array may have
+
+    Raises
+    ------
+    InputError
+        No npy stream; Python objects (pickled); more than ``most`` numbers, or more than ``size`` bytes hold.
+    """
+    from numpy.lib import format as npy
+
+    headers = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
+    try:
+        shape, _, dtype = headers[npy.read_magic(stream)](stream)
+    except Exception as error:  # whatever the parser of the header raises
+        reason = " ".join(str(error).split())
+        raise InputError(f"{path}: not an npy array ({reason:.100}): save numbers by numpy.save") from error
+    if dtype.hasobject:
+        raise InputError(f"{path}: holds Python objects, which are never loaded: save arrays of numbers")
+    count = math.prod(shape)
+    if any(n < 0 for n in shape) or count > most or count * dtype.itemsize > size:
+        raise InputError(
+            f"{path}: declares an array of shape {shape} and type {dtype}: at most {most:.4g} numbers"
+            f" and the {size:.4g} bytes of the file are read"
+        )
+
+
+def check_npz(path: str | os.PathLike[str], most: float) -> list[str]:
+    """Return the names of the arrays of an npz archive that numpy may load: see :func:`check_npy`.
+
+    ``most`` limits the numbers of each array, and the bytes of all to eight times as many.
+    """
+    if not zipfile.is_zipfile(path):
+        raise InputError(f"{path}: not an npz archive (a zip of arrays): save it by numpy.savez")
+    with zipfile.ZipFile(path) as archive:
+        size = sum(part.file_size for part in archive.infolist())
+        if size > 8 * most:
+            raise InputError(f"{path}: unpacks to {size:.4g} bytes: at most {8 * most:.4g} are read")
+        for part in archive.infolist():
+            with archive.open(part) as stream:
+                check_npy(path, stream, part.file_size, most)
+        return [name.removesuffix(".npy") for name in archive.namelist()]
+
+
 def check_writable(path: str | os.PathLike[str], *, folder: bool = False) -> None:
     """Refuse in one line, before any work is done, a file (or a folder for files) that cannot be written.
 
@@ -244,6 +295,8 @@ def _umask() -> int:
 
 __all__ = [
     "alone",
+    "check_npy",
+    "check_npz",
     "check_writable",
     "filling",
     "json_text",

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import math
-import zipfile
-from collections.abc import Iterator
+import warnings
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +12,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from dfltheory.errors import InputError
+from dfltheory.files import check_npy, check_npz
 from dfltheory.graphs.matrices import Matrix, read_matrix
 
-NPY_MAGIC = b"\x93NUMPY"
 EDGE_LISTS = (".edgelist", ".edges", ".el")
 SUFFIXES = (".npy", ".npz", ".csv", ".txt", ".mtx", *EDGE_LISTS)
 
@@ -27,16 +26,12 @@ CLIENTS = 10**7
 IDLE = 2**16
 """Clients of a sparse matrix that has fewer entries than clients."""
 LINKS = 2**22
-"""Lines of an edge list."""
-TEXT, LINE, NAME = 2**29, 2**20, 100
-"""Bytes of a file of text, characters of one of its lines, and of one name of a client."""
+"""Lines of an edge list, comments included."""
+TEXT, NAME = 2**29, 100
+"""Bytes of a file of text, and characters of one name of a client."""
 
-_SPARSE: dict[str, tuple[str, ...]] = {
-    "csr": ("indices", "indptr"),
-    "csc": ("indices", "indptr"),
-    "coo": ("row", "col"),
-}
-"""The formats of ``scipy.sparse.save_npz``, and the arrays that hold the places of each."""
+SPARSE = ("csr", "csc", "coo")
+"""Formats of ``scipy.sparse.save_npz`` that are read."""
 
 
 def read_matrix_file(path: str | Path, *, directed: bool = False) -> Matrix | nx.Graph:
@@ -49,8 +44,8 @@ def read_matrix_file(path: str | Path, *, directed: bool = False) -> Matrix | nx
     of their numbers or names in the file: :func:`client_names`.
 
     Anything that cannot be read as a finite square matrix raises :class:`InputError` naming file and place.
-    Pickled arrays are never loaded, places out of the matrix are refused before they are used, and a file
-    that promises more than :data:`NUMBERS`, :data:`CLIENTS` or :data:`LINKS` before memory is taken for it.
+    Pickled arrays are never loaded, indices outside of the matrix are refused before they are used, and a
+    file that promises more than :data:`NUMBERS`, :data:`CLIENTS` or :data:`LINKS` before memory is taken.
     """
     path = Path(path)
     suffix = path.suffix.lower()
@@ -61,7 +56,7 @@ def read_matrix_file(path: str | Path, *, directed: bool = False) -> Matrix | nx
     if path.exists() and not path.is_file() and not path.is_dir():  # a pipe would be waited for
         raise InputError(f"{path}: not a regular file")
     try:
-        raw = _graph_of(*_links(path), directed, path) if suffix in EDGE_LISTS else _LOAD[suffix](path)
+        raw = _load_links(path, directed) if suffix in EDGE_LISTS else _LOAD[suffix](path)
     except OSError as error:
         raise InputError(f"{path}: {error.strerror or error}") from error
     except InputError:
@@ -115,110 +110,57 @@ def _load_mtx(path: Path) -> Any:
 
 
 def _load_npy(path: Path) -> np.ndarray:
-    with path.open("rb") as file:
-        return _array(file, path, path.stat().st_size)
-
-
-def _array(file: Any, path: Path, size: int) -> np.ndarray:
-    """The array of an npy stream of ``size`` bytes; one of Python objects (pickled), and one that promises
-    more than there is, are refused in our own words before memory is taken."""
-    magic = file.read(len(NPY_MAGIC))
-    if magic != NPY_MAGIC:
-        raise InputError(f"{path}: does not begin as an npy file does: save the matrix with numpy.save")
-    file.seek(0)
-    version = np.lib.format.read_magic(file)
-    headers = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
-    if version not in headers:
-        raise InputError(f"{path}: has npy version {version[0]}.{version[1]}, which no matrix needs")
-    shape, _, dtype = headers[version](file)
-    if dtype.hasobject:
-        raise InputError(
-            f"{path}: holds Python objects, which are never loaded: save the matrix as an array of numbers"
-        )
-    if any(n < 0 for n in shape):
-        raise InputError(f"{path}: declares an array of shape {shape}")
-    _hold(path, "numbers", math.prod(shape), NUMBERS)
-    _hold(path, f"bytes of numbers in a file of {size}", math.prod(shape) * dtype.itemsize, size)
-    file.seek(0)
-    return np.lib.format.read_array(file, allow_pickle=False)
+    with path.open("rb") as stream:
+        check_npy(path, stream, path.stat().st_size, NUMBERS)
+    return np.load(path, allow_pickle=False)
 
 
 def _load_npz(path: Path) -> Any:
-    if not zipfile.is_zipfile(path):
-        raise InputError(f"{path}: not an npz archive (a zip of arrays): save it with numpy.savez")
-    with zipfile.ZipFile(path) as archive:
-        parts = {part.filename.removesuffix(".npy"): part for part in archive.infolist()}
-
-        def array(name: str) -> np.ndarray:
-            if name not in parts:
-                raise InputError(f"{path}: lacks the array {name} of a sparse matrix")
-            with archive.open(parts[name]) as file:
-                return _array(file, path, parts[name].file_size)
-
-        if "format" in parts:
-            return _sparse(array, path)
-        if len(parts) != 1:
-            names = _short(", ".join(parts))
-            raise InputError(f"{path}: holds {len(parts)} arrays ({names}), not one matrix")
-        return array(*parts)
+    names = check_npz(path, NUMBERS)
+    if "format" in names:
+        return _load_sparse(path)
+    if len(names) != 1:
+        listed = _short(", ".join(names))
+        raise InputError(f"{path}: holds {len(names)} arrays ({listed}): save one matrix by numpy.savez")
+    with np.load(path, allow_pickle=False) as arrays:
+        return arrays[names[0]]
 
 
-def _sparse(array: Any, path: Path) -> Any:
-    """What ``scipy.sparse.save_npz`` wrote. scipy's loops follow the places in a file without looking where
-    they lead, so all of them are looked at here."""
-    word = array("format")
-    kind = word.item() if word.shape == () else word
-    kind = kind.decode("ascii", "replace") if isinstance(kind, bytes) else kind
-    if not isinstance(kind, str) or kind not in _SPARSE:
-        raise InputError(f"{path}: not a sparse matrix in one of the formats {', '.join(_SPARSE)}")
-    told = array("shape")
-    if told.shape != (2,) or told.dtype.kind not in "iu":
-        raise InputError(f"{path}: the shape of a sparse matrix is two whole numbers")
-    shape = int(told[0]), int(told[1])
-    for size in shape:
-        _hold(path, "clients", size, CLIENTS)
-    data, *places = (array(name) for name in ("data", *_SPARSE[kind]))
-    for name, place in zip(_SPARSE[kind], places):
-        if place.dtype.kind not in "iu" or place.ndim != 1:
-            raise InputError(f"{path}: {name} is not a list of whole numbers")
-    _hold_idle(path, max(shape), len(data))
-    if kind == "coo":
-        return sp.coo_array((data, tuple(places)), shape=shape)  # which looks at the places itself
-    A = {"csr": sp.csr_array, "csc": sp.csc_array}[kind]((data, *places), shape=shape)
-    A.check_format(full_check=True)
-    if len(A.data) != len(data):
-        raise InputError(f"{path}: indptr must lead from 0 to the {len(data)} entries")
-    return A
+def _load_sparse(path: Path) -> Any:
+    """A matrix of ``scipy.sparse.save_npz``; scipy's loops do not check the indices of a file."""
+    with np.load(path, allow_pickle=False) as arrays:
+        for name in {"indices", "indptr", "row", "col"} & set(arrays):
+            if arrays[name].dtype.kind not in "iu":
+                raise InputError(f"{path}: {name} has type {arrays[name].dtype}: save whole numbers")
+    W: Any = sp.load_npz(path)
+    if W.format not in SPARSE:
+        raise InputError(f"{path}: has the sparse format {W.format}: save one of {', '.join(SPARSE)}")
+    _hold(path, "clients", max(W.shape), CLIENTS)
+    _hold_idle(path, max(W.shape), W.nnz)
+    if W.format != "coo":  # scipy checks the indices of coo itself
+        W.check_format(full_check=True)
+    return W
 
 
-def _lines(path: Path) -> Iterator[tuple[int, str]]:
-    """The lines with something in them, and their numbers; ``#`` starts a comment."""
+def _table(path: Path, lines: Iterable[str], **options: Any) -> np.ndarray:
+    """The rows of a text, as ``numpy.loadtxt`` reads them."""
     _hold(path, "bytes of text", path.stat().st_size, TEXT)
-    with path.open(encoding="utf-8-sig") as file:
-        for number, line in enumerate(file, start=1):
-            if len(line) > LINE:
-                raise InputError(f"{path}, line {number}: has {len(line)} characters: {LINE} are read")
-            if words := line.split("#", 1)[0].strip():
-                yield number, words
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="loadtxt: input contained no data")
+        table = np.loadtxt(lines, ndmin=2, **options)
+    if not table.size:
+        raise InputError(f"{path}: holds no rows: write numbers, or `u v` in each line of an edge list")
+    return table
 
 
 def _load_text(path: Path) -> np.ndarray:
-    rows: list[np.ndarray] = []
-    delimiter = "," if path.suffix.lower() == ".csv" else None
-    for number, words in _lines(path):
-        row = np.array([_number(word.strip(), path, number) for word in words.split(delimiter)])
-        if rows and len(row) != len(rows[0]):
-            raise InputError(
-                f"{path}, line {number}: {len(row)} numbers where the first row has {len(rows[0])}"
-            )
-        rows.append(row)
-    if not rows:
-        raise InputError(f"{path}: holds no numbers")
-    table = np.array(rows)
+    with path.open(encoding="utf-8-sig") as lines:
+        table = _table(path, lines, delimiter="," if path.suffix.lower() == ".csv" else None)
     if _could_be_links(table):
+        rows, columns = table.shape
         raise InputError(
-            f"{path}: {len(rows)} rows of {len(rows[0])} numbers look like an edge list, not a matrix: name "
-            f"the file {path.stem}.edgelist to have links read"
+            f"{path}: {rows} rows of {columns} numbers look like an edge list, not a matrix: name the file"
+            f" {path.stem}.edgelist to have links read"
         )
     return table
 
@@ -238,74 +180,67 @@ def _could_be_links(table: np.ndarray) -> bool:
 
 
 def client_names(path: str | Path) -> list[str] | None:
-    """What an edge list calls clients 0, 1, ...; None where it calls them so too, or where it is a matrix."""
+    """The names of clients 0, 1, ... in an edge list; None if these are 0, 1, ... or the file is a matrix."""
     path = Path(path)
     if path.suffix.lower() not in EDGE_LISTS:
         return None
-    names = _in_order({name for link in _links(path)[0] for name in link})
+    names = _in_order(_links(path)[:, :2])
     return None if names == [str(k) for k in range(len(names))] else names
 
 
-def _links(path: Path) -> tuple[list[tuple[str, str]], list[float | None]]:
-    """The links of an edge list and their weights, all of them None or none."""
-    links: list[tuple[str, str]] = []
-    weights: list[float | None] = []
-    for number, line in _lines(path):
-        words = line.replace(",", " ").split()
-        if len(words) not in (2, 3):
-            raise InputError(f"{path}, line {number}: {len(words)} words, not `u v` or `u v weight`")
-        for name in words[:2]:
-            if len(name) > NAME or not name.isprintable():  # names are shown on terminals
-                raise InputError(
-                    f"{path}, line {number}: {_short(name)!r} is not a printable name of 1 to {NAME}"
-                )
-        _hold(path, "links", len(links) + 1, LINKS)
-        links.append((words[0], words[1]))
-        weights.append(_number(words[2], path, number) if len(words) == 3 else None)
-    if not links:
-        raise InputError(f"{path}: holds no links")
-    given = [w is not None for w in weights]
-    if any(given) and not all(given):
-        raise InputError(f"{path}: some links have a weight and some have none")
-    return links, weights
-
-
-def _in_order(names: set[str]) -> list[str]:
-    numbers = all(name.isdecimal() for name in names)
-    return sorted(names, key=(lambda name: (int(name), name)) if numbers else None)
-
-
-def _graph_of(links: list[tuple[str, str]], weights: list[float | None], directed: bool, path: Path) -> Any:
-    ordered = _in_order({name for link in links for name in link})
-    place = {name: k for k, name in enumerate(ordered)}
-    u, v = (np.array([place[link[end]] for link in links]) for end in (0, 1))
-    if weights[0] is None:
-        graph: nx.Graph = nx.DiGraph() if directed else nx.Graph()
-        graph.add_nodes_from(range(len(ordered)))
-        graph.add_edges_from(zip(u.tolist(), v.tolist()))
-        return graph
-    given: dict[tuple[int, int], float] = {}
-    for (a, b), end, other, weight in zip(links, u.tolist(), v.tolist(), weights):
-        pair = (end, other) if directed else (min(end, other), max(end, other))
-        if given.setdefault(pair, weight or 0.0) != (weight or 0.0):
-            way_out = "give one" if directed else "give one, or read the lines as arcs (directed)"
+def _links(path: Path) -> np.ndarray:
+    """The words of an edge list: (links, 2), or (links, 3) with weights."""
+    with path.open(encoding="utf-8-sig") as lines:
+        words = _table(path, _link_lines(path, lines), dtype=object)
+    if words.shape[1] not in (2, 3):
+        raise InputError(f"{path}: has {words.shape[1]} words in each line: write `u v` or `u v weight`")
+    for name in set(words[:, :2].ravel()):
+        if len(name) > NAME or not name.isprintable():  # names are shown on terminals
             raise InputError(
-                f"{path}: the link {a} {b} has two weights, {given[pair]:g} and {weight:g}: {way_out}"
+                f"{path}: the client name {_short(name)!r} must be printable and of 1 to {NAME} characters"
             )
-    u, v = np.array(list(given)).T
-    w = np.array(list(given.values()))
-    size = (len(ordered), len(ordered))
-    if directed:  # u sends to v: v is the row
-        return sp.csr_array(sp.coo_array((w, (v, u)), shape=size))
-    off = u != v
-    return sp.csr_array(sp.coo_array((np.r_[w, w[off]], (np.r_[u, v[off]], np.r_[v, u[off]])), shape=size))
+    return words
 
 
-def _number(word: str, path: Path, line: int) -> float:
-    try:
-        return float(word)
-    except ValueError:
-        raise InputError(f"{path}, line {line}: {_short(word)!r} is not a number") from None
+def _link_lines(path: Path, lines: Iterable[str]) -> Iterator[str]:
+    """Lines whose words are separated by blanks, at most :data:`LINKS` of them."""
+    for number, line in enumerate(lines, start=1):
+        _hold(path, "lines", number, LINKS)
+        yield line.replace(",", " ")
+
+
+def _in_order(names: np.ndarray) -> list[str]:
+    unique = set(names.ravel())
+    if all(name.isdecimal() for name in unique):
+        return sorted(unique, key=lambda name: (int(name), name))
+    return sorted(unique)
+
+
+def _load_links(path: Path, directed: bool) -> Matrix | nx.Graph:
+    words = _links(path)
+    names = _in_order(words[:, :2])
+    place = {name: k for k, name in enumerate(names)}
+    links = np.array([(place[u], place[v]) for u, v in words[:, :2]])
+    if words.shape[1] == 2:
+        graph = nx.DiGraph() if directed else nx.Graph()
+        graph.add_nodes_from(range(len(names)))
+        graph.add_edges_from(links.tolist())
+        return graph
+    if not directed:
+        links.sort(axis=1)
+    weights = words[:, 2].astype(float)
+    unique, first, group = np.unique(links, axis=0, return_index=True, return_inverse=True)
+    of_link = weights[first][group.ravel()]
+    conflicts = np.flatnonzero((weights != of_link) & np.isfinite(weights))
+    if len(conflicts):
+        k = conflicts[0]
+        link = f"the link {words[k, 0]} {words[k, 1]} has the weights {of_link[k]:g} and {weights[k]:g}"
+        advice = "give one" if directed else "give one, or read the lines as arcs (directed)"
+        raise InputError(f"{path}: {link}: {advice}")
+    u, v = unique.T
+    size = (len(names), len(names))
+    arcs = sp.csr_array(sp.coo_array((weights[first], (v, u)), shape=size))  # u sends to v: v is the row
+    return arcs if directed else sp.csr_array(arcs + sp.triu(arcs.T, k=1))
 
 
 _LOAD = {".npy": _load_npy, ".npz": _load_npz, ".csv": _load_text, ".txt": _load_text, ".mtx": _load_mtx}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import zipfile
 from pathlib import Path
 from typing import Any, Literal
 
@@ -12,6 +11,7 @@ from torch import nn
 
 from dfltheory import models
 from dfltheory.errors import InputError
+from dfltheory.files import check_npz
 from dfltheory.own import own
 from dfltheory.tasks import sizes
 from dfltheory.tasks.partition import Kind
@@ -82,15 +82,13 @@ def _arrays(path: Path) -> dict[str, np.ndarray]:
     if not path.is_file():
         raise InputError(f"{path} is not a file: give the .npz file that holds X and y")
     try:
-        with zipfile.ZipFile(path) as archive:
-            promised = sum(part.file_size for part in archive.infolist())
-        if promised > sizes.memory():
-            raise InputError(f"{path}: promises {promised / 1e9:.3g} GB, more than this machine's memory")
+        check_npz(path, sizes.memory() / 8)
         with np.load(path, allow_pickle=False) as archive:
             return {name: archive[name] for name in archive.files}
-    except (ValueError, EOFError, NotImplementedError, RuntimeError, zipfile.BadZipFile) as wrong:
-        told = "it holds Python objects, which are never loaded" if "allow_pickle" in str(wrong) else wrong
-        raise InputError(f"{path}: no archive of numeric arrays (numpy.savez writes one): {told}") from wrong
+    except InputError:
+        raise
+    except Exception as error:  # whatever zipfile and numpy raise
+        raise InputError(f"{path}: not a readable npz archive ({error}): save it by numpy.savez") from error
 
 
 def _clients(data: Path, arrays: dict[str, np.ndarray]) -> Any:

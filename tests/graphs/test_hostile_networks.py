@@ -16,7 +16,7 @@ import scipy.sparse as sp
 
 from dfltheory import cli, graphs
 from dfltheory.errors import InputError
-from dfltheory.graphs.files import CLIENTS, LINE, LINKS, NAME, NUMBERS, client_names
+from dfltheory.graphs.files import CLIENTS, LINKS, NAME, NUMBERS, client_names
 
 W = graphs.metropolis(graphs.ring(4))
 S = sp.csr_array(W)
@@ -145,7 +145,7 @@ HOSTILE = {
     "long number.mtx": mtx("4 4 1", "9" * 10**5 + " 1 1\n"),
     "empty.mtx": b"",
     "binary.csv": bytes(range(256)),
-    "long line.csv": b"0," * LINE,
+    "long line.csv": b"0," * 2**20,
     "long word.csv": b"x" * 5000,
     "ansi.csv": b"\x1b[31mred,1\n0,1\n",
     "code.csv": b"__import__('os').mkdir('executed'),1\n1,1\n",
@@ -189,14 +189,13 @@ def test_each_gets_one_line(tmp_path, monkeypatch, name):
     "words",
     {
         "objects.npy": "never loaded",
-        "promises terabytes.npy": f"0 to {NUMBERS} are read",
-        "promises gigabytes.npy": "in a file of",
+        "promises terabytes.npy": f"at most {NUMBERS:.4g} numbers",
+        "promises gigabytes.npy": "the 256 bytes of the file",
         "far column.npz": "indices must be < 4",
         "falling.npz": "indptr must be a non-decreasing sequence",
-        "million million clients.npz": f"asks for 1e+12 clients: 0 to {CLIENTS} are read",
+        "million million clients.npz": "index pointer size",
         "promises.mtx": f"asks for 1e+12 clients: 0 to {CLIENTS} are read",
         "promises entries.mtx": "entries in",
-        "long line.csv": f"{LINE} are read",
     }.items(),
     ids=lambda pair: pair[0],
 )
@@ -238,7 +237,7 @@ def test_links_without_end(tmp_path, monkeypatch):
     monkeypatch.setattr("dfltheory.graphs.files.LINKS", 3)
     path = tmp_path / "links.el"
     path.write_text("0 1\n1 2\n2 3\n3 4\n")
-    assert "asks for 4 links: 0 to 3 are read" in refused(path)
+    assert "asks for 4 lines: 0 to 3 are read" in refused(path)
     assert LINKS > 10**6  # a million clients on a ring are
 
 

@@ -1,5 +1,8 @@
 """A file of arrays as a task: who holds what, and every way in which it is refused."""
 
+import tracemalloc
+import zipfile
+
 import numpy as np
 import pytest
 import torch
@@ -63,7 +66,7 @@ def test_the_three_ways_to_say_who_holds_what_are_the_library_call(place):
 
 BAD = {
     "absent": (None, "not a file"),
-    "junk": (b"x", "no archive of numeric arrays"),
+    "junk": (b"x", "not an npz archive"),
     "objects": ({"X": np.array([{}, 1], dtype=object), "y": y[:2]}, "Python objects, which are never loaded"),
     "no_y": ({"X": X}, "give X and y"),
     "more": ({"X": X, "y": y, "z": y}, "give X and y"),
@@ -105,7 +108,7 @@ def test_a_truncated_archive_and_one_that_promises_too_much(place, monkeypatch):
         with pytest.raises(DFLTheoryError, match=r"cut\.npz"):
             tasks.get("npz", data="cut.npz")
     monkeypatch.setattr("dfltheory.tasks.sizes.memory", lambda: 1000.0)
-    with pytest.raises(DFLTheoryError, match="more than this machine's memory"):
+    with pytest.raises(DFLTheoryError, match=r"good\.npz"):
         tasks.get("npz", data="good.npz")
 
 
@@ -161,3 +164,17 @@ def test_a_document_says_it_too_from_its_own_place_and_runs_no_code_unasked(plac
     with pytest.raises(DFLTheoryError, match="may name no file"):
         Instance.of(document, own=True)
     assert Instance.of(document, folder=place, own=True).task.m == 4
+
+
+def test_array_that_declares_more_than_its_bytes_is_refused_before_memory_is_taken(place):
+    head = b"{'descr': '<f8', 'fortran_order': False, 'shape': (16000, 16000), }".ljust(117) + b"\n"
+    forged = b"\x93NUMPY\x01\x00" + len(head).to_bytes(2, "little") + head + bytes(128)
+    with zipfile.ZipFile("forged.npz", "w") as archive:
+        archive.writestr("X.npy", forged)
+        archive.writestr("y.npy", forged)
+    tracemalloc.start()
+    with pytest.raises(DFLTheoryError, match=r"forged\.npz"):
+        tasks.get("npz", data="forged.npz")
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 2**26
