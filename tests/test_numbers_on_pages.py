@@ -104,7 +104,8 @@ def test_the_page_of_reliability_has_the_table_of_mutants():
 
 def test_the_limitations_state_the_simulated_error_rates():
     page = (ROOT / "docs" / "limitations.md").read_text(encoding="utf-8")
-    cells = json.loads((ROOT / "docs" / "coverage.json").read_text(encoding="utf-8"))["student"]
+    coverage = json.loads((ROOT / "docs" / "coverage.json").read_text(encoding="utf-8"))
+    cells, bounded = coverage["student"], coverage["bounded"]
 
     def largest(kind: str, laws: list[str]) -> float:
         return 100 * max(cell[kind] for law in laws for cell in cells[law].values())
@@ -114,6 +115,9 @@ def test_the_limitations_state_the_simulated_error_rates():
     assert f"0 to {largest('violated', list(cells)):.1f} %" in " ".join(page.split())
     assert f"up to {largest('holds', others):.1f} % of the trials where the seeds" in page
     assert f"up to {largest('holds', [heavy]):.1f} % for lognormal seeds" in page
+    beta = bounded["10 beta(0.1, 0.9)"]
+    wrong = 100 * max(cell["either"] for cell in beta.values())
+    assert f"up to {wrong:.1f} % for bounded seeds with ten times a beta(0.1, 0.9)" in page
     assert f"up to {largest('holds', [rare]):.1f} % where large values are rare" in page
 
 
