@@ -160,14 +160,70 @@ def test_units_of_terms_sums_and_conditions():
     assert finding.severity == "warning"
 
 
-def test_wrong_unit_is_an_error_in_a_bound_with_constants_only():
-    wrong = planted(noise=s.eta * s.L**2 * s.sigma_l**2)
-    for kind in ("theorem", "corollary", "rate"):
-        assert [f.severity for f in check_units(replace(wrong, kind=kind))] == ["error"]
-    for changes in ({"order": True}, {"kind": "lemma"}):
-        assert [f.severity for f in check_units(replace(wrong, **changes))] == ["warning"]
-    mixed = planted(sharpness=s.L**2 * (s.rho**2 + s.rho**4))
-    assert [f.severity for f in check_units(mixed)] == ["error"]
+@pytest.mark.parametrize("kind", ["theorem", "corollary", "rate", "lemma", "equation"])
+def test_wrong_unit_is_an_error_in_a_bound_with_constants_only(kind):
+    wrong = replace(planted(noise=s.eta * s.L**2 * s.sigma_l**2), kind=kind)
+    assert [f.severity for f in check_units(wrong) if f.place == "term noise"] == ["error"]
+    assert {f.severity for f in check_units(replace(wrong, order=True))} == {"warning"}
+    mixed = replace(planted(sharpness=s.L**2 * (s.rho**2 + s.rho**4)), kind=kind)
+    assert [f.severity for f in check_units(mixed) if f.place == "term sharpness"] == ["error"]
+    inside = replace(planted(noise=sp.sqrt(s.sigma_l**4 + s.sigma_l**2 * s.L * s.eta * s.f0_gap)), kind=kind)
+    assert "error" in {f.severity for f in check_units(inside) if f.place == "term noise"}
+
+
+def test_wrong_unit_of_a_definition_that_a_wrong_term_uses_is_an_error():
+    used, other = sp.Symbol("used", positive=True), sp.Symbol("other", positive=True)
+    definitions = tuple(Definition(x, s.rho**2 + s.rho**4, x.name, "") for x in (used, other))
+    terms = {**GOOD.parts, "sharpness": s.L**2 * used}
+    wrong = replace(GOOD, parts=terms, definitions=(*GOOD.definitions, *definitions), kind="lemma")
+    severities = {f.place: f.severity for f in check_units(wrong)}
+    assert severities == {"definition used": "error", "definition other": "warning"}
+
+
+def test_a_definition_claims_nothing_but_its_unit():
+    definition = bounds.get("dfedsam.definition_alpha")
+    assert {f.severity for f in check_units(definition)} == {"warning"}
+    (name,) = definition.parts
+    other = replace(definition, parts={name: s.sigma_l * s.L})
+    assert [f.severity for f in check_units(other)] == ["error"]
+
+
+def test_terms_that_balance_each_other_are_no_error_in_any_kind():
+    """f0/sqrt(T) + L sigma^2/sqrt(T) is a true rate with the step size 1/sqrt(T)."""
+    root = sp.sqrt(s.T)
+    balanced = {"optimization": s.f0_gap / root, "noise": s.L * s.sigma_l**2 / root}
+    rate = replace(GOOD, parts=balanced, conditions=(), definitions=(), schedule={}, kind="corollary")
+    assert {f.severity for f in check_units(rate)} == {"warning"}
+    for name in balanced:  # each alone needs the other
+        alone = replace(rate, parts={name: balanced[name]})
+        assert {f.place for f in errors(check_units(alone))} == {f"term {name}", "bound"}
+    eq_15 = bounds.get("dfedmdc.eq_15")  # by unweighted Young: both of its squares are needed
+    assert {f.severity for f in check_units(eq_15)} == {"warning"}
+
+
+def test_no_error_of_units_where_a_condition_fixes_the_unit():
+    wrong = planted(noise=s.L**2 * s.sigma_l**2)
+    assert len(errors(check_units(wrong))) == 1
+    fixed = (Condition("eta L <= 1", s.eta, 1 / s.L), Condition("eta <= 1", s.eta, sp.Integer(1)),
+             Condition("1 <= eta", sp.Integer(1), s.eta))  # fmt: skip
+    one = replace(planted(noise=s.L**2 * s.eta**3 * s.sigma_l**2), conditions=fixed)
+    without = replace(one, conditions=fixed[:1])
+    assert len(errors(check_units(without))) == 1
+    assert [f for f in errors(check_units(one)) if f.place == "term noise"] == []
+
+
+def test_a_lower_bound_is_refuted_by_a_term_that_outgrows_the_left_side():
+    floor = replace(GOOD, parts={"floor": s.L * s.f0_gap}, conditions=(), definitions=(), schedule={},
+                    kind="lower bound")  # fmt: skip
+    assert list(check_units(floor)) == []
+    wrong = replace(floor, parts={"floor": s.L * s.f0_gap, "more": s.f0_gap})
+    found = errors(check_units(wrong))
+    assert {f.place for f in found} == {"term more", "bound"}
+    (limit,) = (f for f in found if f.place == "bound")
+    direction = limit.evidence["direction"]
+    growth = {n: sum(a * e for a, (_, e) in zip(direction, unit.scales, strict=True))
+              for n, unit in (("left", wrong.lhs.unit), ("more", s.GLOSSARY["f0_gap"].unit))}  # fmt: skip
+    assert growth["more"] > growth["left"]
 
 
 def test_an_error_of_units_is_one_that_a_scaling_limit_refutes():
@@ -184,7 +240,9 @@ def test_an_error_of_units_is_one_that_a_scaling_limit_refutes():
     )
     assert {f.severity for f in check_units(young)} == {"warning"}  # sigma (eta sigma) <= ...: always true
     refuted = replace(young, parts={"one": s.sigma_l**2 / 2, "other": s.sigma_l**2 / s.eta})
-    (finding,) = errors(check_units(refuted))
+    found = errors(check_units(refuted))
+    (finding,) = (f for f in found if f.place == "bound")
+    assert {f.place for f in found} == {"bound", "term one", "term other"}
     assert "scaling limit" in finding.message
 
     def growth(unit):

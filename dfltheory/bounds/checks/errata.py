@@ -217,8 +217,7 @@ def _cured(mends: Sequence[Mistake], errors: Sequence[Finding]) -> tuple[list[Fi
                     for f in found
                     if f.severity == "error" or (f.severity == "warning" and "fails" not in f.evidence)
                 ]
-    marks = {f.mark for f in after}
-    gone = [f for f in errors if (f.key, f.variant, f.check) in pairs and f.mark not in marks]
+    gone = [f for f in errors if (f.key, f.variant, f.check) in pairs and not _remains(f, after)]
     before = {f.mark for f in errors}
     new = tuple(
         f
@@ -226,6 +225,16 @@ def _cured(mends: Sequence[Mistake], errors: Sequence[Finding]) -> tuple[list[Fi
         if f.severity == "error" and f.mark not in before and any(_begins(m, f) for m in mends)
     )
     return gone, new
+
+
+def _remains(finding: Finding, after: Iterable[Finding]) -> bool:
+    """Is a finding still there, no milder? An error of units is gone where the terms that are left balance
+    each other, which is a warning."""
+    return any(
+        f.mark == finding.mark
+        and (f.severity == "error" or finding.severity == "warning" or finding.check != "units")
+        for f in after
+    )
 
 
 def _on_top(mistake: Mistake, mends: Sequence[Mistake]) -> tuple[Theorem, ...]:

@@ -1,10 +1,26 @@
 """Units: every term scales as the left-hand side does, sums agree inside, conditions compare like with
 like, and a schedule gives each step its own unit.
 
-A wrong unit in the bound of a theorem, a corollary or a rate is an error, unless the bound is an O(.), which
-may hide constants with units. Elsewhere it is a warning: unweighted Young, ``2 x y <= x^2 + y^2``, mixes
-units and is true in all of them. A scaling limit that refutes a statement is always an error: along one
-change of units the whole bound becomes arbitrarily small against the left-hand side.
+A bound with a wrong unit says something different in each system of units. A statement about all problems
+must hold in all of them. Whether that is possible decides between an error and a warning, in every kind of
+statement:
+
+* A term is an *error* if some change of units keeps every condition, makes the term arbitrarily small
+  against the left-hand side, and lets no other term outgrow it. Either the statement is false or the terms
+  that vanish contribute nothing: in that limit it must hold without them.
+* It is a *warning* if there is no such change of units. Unweighted Young, ``2 x y <= x^2 + y^2``, mixes units
+  and is true in all of them: what makes one square small makes the other one large. So is a bound
+  ``f0/sqrt(T) + L sigma^2/sqrt(T)`` that belongs to the step size ``1/sqrt(T)``.
+* A bound in O(.) may hide constants with units: a *warning*.
+* A definition claims nothing. It is an *error* if its formula has one unit, and that is not the declared one;
+  a sum of different units is a *warning*.
+* A condition or a step size with a wrong unit restricts the statement, and makes it neither false nor true:
+  a *warning*.
+* A logarithm, an exponential or a power of a quantity with a unit has no growth in powers of a unit. It is an
+  *error* in a theorem, a corollary or a rate, and a *warning* elsewhere.
+
+A scaling limit that refutes a statement is always an error: along one change of units the whole bound becomes
+arbitrarily small against the left-hand side.
 """
 
 from __future__ import annotations
@@ -17,12 +33,14 @@ import numpy as np
 import sympy as sp
 
 from dfltheory.bounds.checks.finding import Finding, check, error, warning
+from dfltheory.bounds.checks.idle_terms import DIRECTIONS, ROUNDING, keeps_conditions, parts_with_idle_terms
 from dfltheory.bounds.symbols import GLOSSARY
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.bounds.units import ONE, Degree, Expr, Scaling, Unit
 
-_DIRECTIONS = [d for d in itertools.product((0, 1, -1, 2, -2), repeat=3) if any(d)]
-_ROUNDING = 1e-9
+_BOUNDS_A_RUN = ("theorem", "corollary", "rate")
+Severity = Callable[..., Finding]
+"""Builds a finding: :func:`error` or :func:`warning`."""
 
 
 @check("units")
@@ -38,46 +56,70 @@ def _not_invariant(theorem: Theorem) -> Iterator[Finding]:
     """Clashes inside definitions, terms, conditions and the schedule, and sides of different units."""
     units: dict[str, Unit] = {name: q.unit for name, q in GLOSSARY.items()}
     scaling = Scaling(units)
-    hides = " (an O(.) that hides constants with units)" if theorem.order else ""
-    in_bound = error if theorem.kind in ("theorem", "corollary", "rate") and not theorem.order else warning
+    wrong = parts_with_idle_terms(theorem)
+    wrong_definitions = _definitions_of(theorem, wrong)
     for d in theorem.definitions:
         units[d.symbol.name] = scaling.of(d.expr)
-        yield from _clashes(scaling, f"definition {d.symbol}", in_bound)
+        severity = error if d.symbol in wrong_definitions else warning
+        yield from _clashes(theorem, scaling, f"definition {d.symbol}", severity)
     for name, part in theorem.parts.items():
-        unit = scaling.of(part)
-        yield from _clashes(scaling, f"term {name}", in_bound)
-        if unit != theorem.lhs.unit:
-            yield _not_invariant_finding(
-                in_bound,
-                f"term {name}",
-                f"the term scales as {unit}, the left-hand side as {theorem.lhs.unit}{hides}",
-                _mend(theorem, theorem.lhs.unit / unit),
-            )
+        yield from _term(theorem, scaling, name, part, error if name in wrong else warning)
     for c in theorem.conditions:
         left, right = scaling.of(c.left), scaling.of(c.right)
-        yield from _clashes(scaling, f"condition {c.name}", warning)
+        yield from _clashes(theorem, scaling, f"condition {c.name}", warning)
         if left != right and c.left != 0 and c.right != 0:  # 0 has every unit
             yield _not_invariant_finding(
                 warning, f"condition {c.name}", f"{c.left} scales as {left}, {c.right} as {right}"
             )
     for name, chosen in theorem.schedule.items():
         unit = scaling.of(sp.sympify(chosen))
-        yield from _clashes(scaling, f"schedule of {name}", warning)
+        yield from _clashes(theorem, scaling, f"schedule of {name}", warning)
         if chosen != 0 and unit != GLOSSARY[name].unit:
             yield _not_invariant_finding(
                 warning, f"schedule of {name}", f"{chosen} scales as {unit}, {name} as {GLOSSARY[name].unit}"
             )
 
 
-def _clashes(scaling: Scaling, place: str, severity: Callable[..., Finding]) -> Iterator[Finding]:
+def _term(theorem: Theorem, scaling: Scaling, name: str, part: Expr, severity: Severity) -> Iterator[Finding]:
+    """Clashes inside one term of the bound, and a unit that is not the left-hand side's."""
+    unit, wanted = scaling.of(part), theorem.lhs.unit
+    mixed = bool(scaling.clashes)
+    yield from _clashes(theorem, scaling, f"term {name}", severity)
+    if unit == wanted or part == 0:  # 0 has every unit
+        return
+    if theorem.kind == "definition" and not mixed and not theorem.order:
+        severity = error
+    hides = " (an O(.) that hides constants with units)" if theorem.order else ""
+    yield _not_invariant_finding(
+        severity,
+        f"term {name}",
+        f"the term scales as {unit}, the left-hand side as {wanted}{hides}",
+        _mend(theorem, wanted / unit),
+    )
+
+
+def _definitions_of(theorem: Theorem, names: frozenset[str]) -> set[sp.Symbol]:
+    """The symbols of the definitions on which these terms depend."""
+    found: set[sp.Symbol] = set()
+    for name in names:
+        found |= theorem.parts[name].free_symbols
+    for d in reversed(theorem.definitions):  # each may contain those before it
+        if d.symbol in found:
+            found |= d.expr.free_symbols
+    return found
+
+
+def _clashes(theorem: Theorem, scaling: Scaling, place: str, severity: Severity) -> Iterator[Finding]:
+    """The clashes that were collected at one place, once each."""
+    of_bound = place.startswith(("definition ", "term "))
+    claims = theorem.kind in _BOUNDS_A_RUN and not theorem.order and of_bound
     for clash in dict.fromkeys(scaling.clashes):
-        yield _not_invariant_finding(severity, place, str(clash))
+        without_unit = not isinstance(clash.where, sp.Add | sp.Max | sp.Min)
+        yield _not_invariant_finding(error if claims and without_unit else severity, place, str(clash))
     scaling.clashes.clear()
 
 
-def _not_invariant_finding(
-    severity: Callable[..., Finding], place: str, what: str, mend: str | None = None
-) -> Finding:
+def _not_invariant_finding(severity: Severity, place: str, what: str, mend: str | None = None) -> Finding:
     """Return a finding of the given severity, :func:`error` or :func:`warning`."""
     return severity(place, f"not invariant under units: {what}", mend)
 
@@ -86,34 +128,28 @@ def scaling_limit(theorem: Theorem) -> Iterator[Finding]:
     """A change of units c = t^a, s = t^b, r = t^d that keeps every condition and along which each term of the
     bound falls, for large t, against a left-hand side that is not 0: then the bound is false.
 
-    Silent where a term of the bound is negative (the left-hand side may be, too) and where a condition is not
-    invariant in itself.
+    A lower bound is false if one of its terms grows against the left-hand side. Silent where a term of the
+    bound is negative (the left-hand side may be, too) and where a condition is not invariant in itself.
     """
     units = {name: q.unit for name, q in GLOSSARY.items()}
-    apart: list[Expr] = [sp.expand_mul(term) for term in theorem.terms.values()]
-    terms = [t for whole in apart for t in sp.Add.make_args(whole)]
-    scaling = Scaling(units)
-    sides = [
-        (scaling.of(theorem.expand(c.left)), scaling.of(theorem.expand(c.right)))
-        for c in theorem.conditions
-        if c.left != 0 and c.right != 0  # 0 has every unit
-    ]
-    if scaling.clashes or any(t.could_extract_minus_sign() for t in terms):
+    summands: list[Expr] = [sp.expand_mul(term) for term in theorem.terms.values()]
+    terms = [t for whole in summands for t in sp.Add.make_args(whole)]
+    kept = keeps_conditions(theorem)
+    if kept is None or any(t.could_extract_minus_sign() for t in terms):
         return
-    degree = Degree(units, _DIRECTIONS)
+    degree = Degree(units, DIRECTIONS)
     left, right = degree.of_unit(theorem.lhs.unit), np.max([degree.of(t) for t in terms], axis=0)
-    refuted = right < left - _ROUNDING
-    for low, high in sides:
-        refuted &= degree.of_unit(low) <= degree.of_unit(high) + _ROUNDING
+    below = theorem.kind == "lower bound"
+    refuted = kept & (right > left + ROUNDING if below else right < left - ROUNDING)
     if refuted.any():
         i = int(np.argmax(refuted))
         grows, most = (Fraction(float(power[i])).limit_denominator(12) for power in (left, right))
-        change = ", ".join(f"{n} = t^{e}" for n, e in zip("csr", _DIRECTIONS[i], strict=True) if e)
+        change = ", ".join(f"{n} = t^{e}" for n, e in zip("csr", DIRECTIONS[i], strict=True) if e)
         yield error(
             "bound",
             f"a scaling limit refutes it: under f -> c f, x -> s x (v -> r v) with {change} the "
-            f"left-hand side grows as t^({grows}), the bound at most as t^({most})",
-            direction=list(_DIRECTIONS[i]),
+            f"left-hand side grows as t^({grows}), the bound {'' if below else 'at most '}as t^({most})",
+            direction=list(DIRECTIONS[i]),
         )
 
 

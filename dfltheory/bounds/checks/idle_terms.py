@@ -1,0 +1,131 @@
+"""Terms of a bound that vanish against the left-hand side along a change of units.
+
+Under f -> c f, x -> s x, v -> r v with c = t^a, s = t^b, r = t^d a statement about all problems turns into a
+statement about all problems, as long as its conditions still hold. If no term outgrows the left-hand side,
+then for large t only the terms that grow as fast as the left-hand side are left, and the statement must hold
+with these alone. The terms that vanish are idle.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import sympy as sp
+from numpy.typing import NDArray
+
+from dfltheory.bounds.symbols import GLOSSARY
+from dfltheory.bounds.theorem import Theorem
+from dfltheory.bounds.units import Degree, Expr, Scaling, Unit
+
+DIRECTIONS = [d for d in itertools.product((0, 1, -1, 2, -2), repeat=3) if any(d)]
+"""The exponents (a, b, d) of t that are tried."""
+ROUNDING = 1e-9
+
+
+def keeps_conditions(theorem: Theorem) -> NDArray[np.bool_] | None:
+    """For each of :data:`DIRECTIONS`: do all conditions that hold go on to hold? None: it cannot be told,
+    since a condition adds different units."""
+    scaling, degree = Scaling(_units()), Degree(_units(), DIRECTIONS)
+    kept = np.ones(len(DIRECTIONS), dtype=bool)
+    for c in theorem.conditions:
+        if c.left == 0 or c.right == 0:  # 0 has every unit
+            continue
+        left, right = (degree.of_unit(scaling.of(theorem.expand(side))) for side in (c.left, c.right))
+        kept &= left <= right + ROUNDING
+    return None if scaling.clashes else kept
+
+
+@dataclass(frozen=True)
+class _Summand:
+    """Summands of one unit: the named terms with some of them, the growth of their sum along each direction,
+    and is none of them negative?"""
+
+    parts: frozenset[str]
+    growth: NDArray[np.float64]
+    positive: bool
+
+
+def parts_with_idle_terms(theorem: Theorem) -> frozenset[str]:
+    """The named terms of a bound that contain a summand with a wrong unit that is idle.
+
+    Empty for O(.), which may hide constants with units, and for definitions, which claim nothing. A summand
+    of a lower bound counts if it outgrows the left-hand side: then the statement is false. Nothing is claimed
+    along directions in which a summand vanishes that may be negative: it could depend on the others.
+    """
+    if theorem.order or theorem.kind == "definition" or _invariant(theorem):
+        return frozenset()
+    kept = keeps_conditions(theorem)
+    if kept is None:
+        return frozenset()
+    wanted = Degree(_units(), DIRECTIONS).of_unit(theorem.lhs.unit)
+    summands = list(_summands(theorem))
+    found: set[str] = set()
+    if theorem.kind == "lower bound":
+        if all(summand.positive for summand in summands):
+            for summand in summands:
+                found |= summand.parts if (kept & (summand.growth > wanted + ROUNDING)).any() else set()
+        return frozenset(found)
+    for summand in summands:
+        kept = kept & (summand.growth <= wanted + ROUNDING)
+        if not summand.positive:
+            kept = kept & (summand.growth >= wanted - ROUNDING)
+    for summand in summands:
+        if (kept & (summand.growth < wanted - ROUNDING)).any():
+            found |= summand.parts
+    return frozenset(found)
+
+
+def _summands(theorem: Theorem) -> Iterator[_Summand]:
+    """The summands of a bound; those of one unit together, where they do not cancel."""
+    degree, scaling = Degree(_units(), DIRECTIONS), Scaling(_units())
+    by_unit: dict[Unit, list[Expr]] = {}
+    parts: dict[Unit, set[str]] = {}
+    for name, term in theorem.terms.items():
+        for summand in sp.Add.make_args(sp.expand(term)):
+            unit = scaling.of(summand)
+            if scaling.clashes:
+                scaling.clashes.clear()
+                positive = not summand.could_extract_minus_sign()
+                for piece in _pieces(summand):
+                    yield _Summand(frozenset({name}), degree.of(piece), positive)
+            else:
+                by_unit.setdefault(unit, []).append(summand)
+                parts.setdefault(unit, set()).add(name)
+    for unit, together in by_unit.items():
+        left = [x for x in sp.Add.make_args(sp.Add(*together)) if x != 0]
+        if left:
+            positive = not any(x.could_extract_minus_sign() for x in left)
+            yield _Summand(frozenset(parts[unit]), degree.of_unit(unit), positive)
+
+
+def _units() -> dict[str, Unit]:
+    return {name: q.unit for name, q in GLOSSARY.items()}
+
+
+def _invariant(theorem: Theorem) -> bool:
+    """Do all terms have the unit of the left-hand side?"""
+    scaling = Scaling(_units())
+    units = {scaling.of(term) for term in theorem.terms.values() if term != 0}
+    return not scaling.clashes and units <= {theorem.lhs.unit}
+
+
+def _pieces(expr: Expr) -> Iterator[Expr]:
+    """Expressions whose sum is as large as ``expr``, up to a numerical factor: of sqrt(x + y) the pieces are
+    sqrt(x) and sqrt(y), and of max(x, y) they are x and y."""
+    if isinstance(expr, sp.Add | sp.Max):
+        for argument in expr.args:
+            yield from _pieces(argument)
+    elif isinstance(expr, sp.Pow) and expr.exp.is_Rational and expr.exp > 0:
+        for piece in _pieces(expr.base):
+            yield piece**expr.exp
+    elif isinstance(expr, sp.Mul):
+        for factors in itertools.product(*(tuple(_pieces(factor)) for factor in expr.args)):
+            yield sp.Mul(*factors)
+    else:
+        yield expr
+
+
+__all__ = ["DIRECTIONS", "ROUNDING", "keeps_conditions", "parts_with_idle_terms"]
