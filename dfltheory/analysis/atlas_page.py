@@ -75,6 +75,17 @@ def _row(entry: Entry, at: dict[str, float]) -> list[str]:
     return [f"`{theorem.key}` {theorem.variant}", entry.status + false + why, *told, steps, *when]
 
 
+def assumed(entries: Iterable[Entry]) -> str:
+    """The constants of a table that were not given, and the usual values that they took."""
+    found: dict[str, float] = {}
+    for entry in entries:
+        found.update(entry.assumed)
+    if not found:
+        return "No constant was assumed."
+    values = ", ".join(f"{name} = {value:g}" for name, value in sorted(found.items()))
+    return f"Assumed, since not given: {values}."
+
+
 def places() -> Iterator[str]:
     """One table for each left-hand side that some theorem bounds with its constants, and what is silent there
     only because gradients are noisy."""
@@ -86,11 +97,13 @@ def places() -> Iterator[str]:
         yield f"### {measure}"
         if rows := [_row(e, PLACE) for e in found if not e.theorem.order]:
             yield _table(head, rows)
+            yield assumed(found)
         silent = [e.theorem for e in found if e.status == "silent"]
         exact = PLACE | {"sigma_l": 0.0}
         entries = atlas(None, measure=measure, theorems=silent, truth=True, **exact).entries if silent else ()
         if heard := [_row(e, exact) for e in entries if e.status != "silent"]:
             yield f"Those that want exact gradients, at sigma_l = 0:\n\n{_table(head, heard)}"
+            yield assumed(entries)
         if orders:
             yield f"Constant not given, as they are stated as O(.): {', '.join(orders)}."
 
@@ -157,8 +170,9 @@ at
 
     {place}
 
-unless an axis says otherwise. B and S2 are promised beside the rest: theorems that use them know more than
-others.
+unless an axis says otherwise. Below each table are the constants that its theorems need and that are not in
+this list, with the usual values that they took. B and S2 are promised beside the rest: theorems that use them
+know more than others.
 
 * **speaks**: some step size meets its conditions, and the bound says more than is known without it: the
   lesser of 2 L (f(x^0) - f*) and, where the theorem bounds gradients, B^2. **vacuous**: it says no more.

@@ -2,11 +2,13 @@
 
 import dataclasses
 import json
+from pathlib import Path
 
 import pytest
 import sympy as sp
 
 import dfltheory as dfl
+from dfltheory.analysis import atlas_page
 from dfltheory.analysis.atlas import atlas
 from dfltheory.bounds.checks.units import check_units
 from dfltheory.bounds.clauses import Condition
@@ -15,6 +17,7 @@ from dfltheory.cli import run
 from dfltheory.errors import InputError
 
 KEY = "dfedsam.theorem_4_5"
+PAGE = Path(__file__).parents[2] / "docs" / "atlas.md"
 OWN = """
 import dataclasses
 import dfltheory as dfl
@@ -54,6 +57,30 @@ def test_atlas_at_given_constants_assumes_nothing():
 def test_atlas_takes_constants_of_the_network_as_given():
     found = atlas(theorems=[dfl.bounds.get(KEY, "corrected")], topology=dfl.graphs.ring(6), T=1e4)
     assert not {"lam", "m"} & set(found.assumed)
+
+
+def test_the_page_of_the_atlas_lists_the_constants_that_each_table_assumed():
+    shown = PAGE.read_text(encoding="utf-8")
+    sections = shown.split("## Printed, and corrected")[0].split("\n### ")[1:]
+    assert sections
+    for section in sections:
+        measure = section.split("\n")[0]
+        if "| theorem |" not in section:
+            continue
+        entries = atlas(None, measure=measure, **dict(atlas_page.PLACE)).entries
+        line = atlas_page.assumed(entries)
+        assert line in section, measure
+        for entry in entries:
+            for name, value in entry.assumed.items():
+                assert f"{name} = {value:g}" in line
+
+
+def test_assumed_constants_are_listed_once_and_given_ones_are_not():
+    entries = atlas(theorems=[KEY], T=10000, m=16, lam=0.5, L=2.0).entries
+    line = atlas_page.assumed(entries)
+    assert line.count("K = 5") == 1
+    assert "L = " not in line
+    assert "K" not in atlas_page.assumed([])
 
 
 @pytest.fixture
