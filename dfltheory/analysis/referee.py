@@ -27,7 +27,7 @@ from dfltheory.bounds.checks.errata import Entry, Errata, behind, errata
 from dfltheory.bounds.checks.everyday import everyday
 from dfltheory.bounds.checks.ledger import ORDER as STATUSES
 from dfltheory.bounds.checks.ledger import examine
-from dfltheory.bounds.checks.run import CHECKS, audit
+from dfltheory.bounds.checks.run import audit
 from dfltheory.bounds.checks.vacuous import trivials
 from dfltheory.bounds.display import condition_latex, expression_latex, sequences
 from dfltheory.bounds.errata import names_of, statement
@@ -47,6 +47,7 @@ def referee(
     command: str,
     counterexample: Path | None = None,
     say: Callable[[str], None] = lambda words: None,
+    reference: str = "",
 ) -> str:
     """The page as one HTML document that loads nothing.
 
@@ -55,6 +56,8 @@ def referee(
     command : named on the page as what makes it again
     counterexample : a file that ``dfltheory falsify`` wrote; it is replayed, and the page shows it
     say : called with what is being done
+    reference : ``FILE.py:NAME`` or ``MODULE:NAME`` by which the caller named a statement that is not
+        registered; the page's commands name it
 
     Raises
     ------
@@ -83,7 +86,17 @@ def referee(
     return template("referee.html.j2").render(
         name=name_of(theorem),
         theorem=theorem,
-        verdict=worded(headline(theorem, entries, None, linked=False, left=len(open_), status=status)),
+        verdict=worded(
+            headline(
+                theorem,
+                entries,
+                None,
+                linked=False,
+                left=len(open_),
+                status=status,
+                reference=reference,
+            )
+        ),
         formula=mathml(theorem.latex(), "block"),
         conditions=[mathml(condition_latex(c, theorem)) for c in theorem.conditions],
         assumptions=[worded(words) for words in theorem.assumptions],
@@ -96,8 +109,7 @@ def referee(
         certificate="" if instead is None else str(instead.status),
         status=status,
         shown=f"{_DRAW} {command} --counterexample FILE" if status.refuted and saved is None else "",
-        examined=worded(examined(theorem, status, sum(f.severity == "error" for f in mine))),
-        checks=", ".join(CHECKS),
+        examined=worded(examined(theorem, status, sum(f.severity == "error" for f in mine), reference)),
         instead_formula="" if instead is None else mathml(instead.latex(), "block"),
         phase=phase,
         phase_caption=said,
@@ -287,11 +299,16 @@ def _phase(theorem: Theorem) -> tuple[Any, str]:
 
 
 def write(
-    theorem: Theorem, out: Path, command: str, counterexample: Path | None, say: Callable[[str], None]
+    theorem: Theorem,
+    out: Path,
+    command: str,
+    counterexample: Path | None,
+    say: Callable[[str], None],
+    reference: str = "",
 ) -> Path:
     """Write the page, whole or not at all."""
     if out.suffix != ".html":
         raise InputError(f"{out} must end in .html: the page is HTML, from which a browser prints PDF")
     check_writable(out)
-    write_text(out, referee(theorem, command, counterexample, say))
+    write_text(out, referee(theorem, command, counterexample, say, reference))
     return out

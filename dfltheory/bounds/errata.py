@@ -37,7 +37,9 @@ class Mistake:
     ``corrected`` is the re-derived statement that holds instead, ``refutes`` names the statements whose saved
     counterexamples its correction alone explains (:mod:`dfltheory.analysis.falsify.causes`), ``lines`` the
     places of the ledger that it makes false, where no registered statement says so: the ledger has what
-    refutes them, how to read them, and the checks of that reading.
+    refutes them, how to read them, and the checks of that reading. ``witness`` names the statement that
+    ``docs/witnesses/ID.json`` refutes, a family of problems that no search draws
+    (:mod:`dfltheory.analysis.falsify.witnesses`).
     """
 
     id: str
@@ -53,6 +55,7 @@ class Mistake:
     corrected: str = ""
     refutes: tuple[str, ...] = ()
     lines: tuple[str, ...] = ()
+    witness: str = ""
 
     def __post_init__(self) -> None:
         if self.severity not in SEVERITIES:
@@ -117,6 +120,7 @@ class Errata:
         scope: Mapping[str, Mapping[str, Any]] | None = None,
         corrected: str = "",
         refutes: Iterable[str] = (),
+        witness: str = "",
         **more: Any,
     ) -> Mistake:
         terms = {c: e if isinstance(e, Mapping) else {"bound": e} for c, e in (mend or {}).items()}
@@ -131,6 +135,7 @@ class Errata:
             scope={self.full(claim): demanded for claim, demanded in (scope or {}).items()},
             corrected=self.full(corrected),
             refutes=tuple(map(self.full, refutes)),
+            witness=self.full(witness),
             **more,
         )
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import hashlib
 import json
+import shlex
 import sys
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -22,9 +23,10 @@ from dfltheory.bounds.checks.finding import Finding
 from dfltheory.bounds.checks.inequalities import NOTICED, search
 from dfltheory.bounds.checks.ledger import ORDER as STATUSES
 from dfltheory.bounds.checks.ledger import examine, worst
-from dfltheory.bounds.checks.run import CHECKS, audit
+from dfltheory.bounds.checks.run import CHECKS, applicable_checks, audit
 from dfltheory.bounds.display import condition_latex, expression_latex
 from dfltheory.bounds.errata import FALSE, SEVERITIES, Mistake, names_of, statement
+from dfltheory.bounds.growth import growth_words
 from dfltheory.bounds.ledger import Line
 from dfltheory.bounds.status import Status
 from dfltheory.bounds.steps import Matrices
@@ -224,9 +226,13 @@ def headline(
     linked: bool = True,
     left: int = 0,
     status: Status | None = None,
+    reference: str = "",
 ) -> str:
     """The verdict on a statement: what bears on it, its ``status`` (of its own, unless another is given), how
-    many of its errors are ``left`` that no entry explains, and which checks and searches ran."""
+    many of its errors are ``left`` that no entry explains, and which checks and searches ran.
+
+    ``reference``: by what the caller names it on the command line, where it is not registered.
+    """
     status = theorem.status if status is None else status
 
     def named(chosen: Sequence[Entry]) -> str:
@@ -254,7 +260,7 @@ def headline(
         return (
             f"{name}: {left} error{'s' if left > 1 else ''} that no entry explains, under *not attributed*."
         )
-    return f"{name}: {examined(theorem, status)}."
+    return f"{name}: {examined(theorem, status, reference=reference)}."
 
 
 def held(theorem: Theorem, entries: Sequence[Entry]) -> str:
@@ -278,11 +284,11 @@ def refutation(theorem: Theorem, docs: Path | None, linked: bool = True, status:
     return f"a {saved} {what} inside all its assumptions: {status.how}"
 
 
-def examined(theorem: Theorem, status: Status, errors: int = 0) -> str:
+def examined(theorem: Theorem, status: Status, errors: int = 0, reference: str = "") -> str:
     """Which checks and searches of a statement ran, with the number of ``errors`` of the audit, and what runs
-    the others."""
+    the others. ``reference``: as in :func:`headline`."""
     count = {0: "no error", 1: "1 error"}.get(errors, f"{errors} errors")
-    said = [f"the audit's {len(CHECKS)} checks report {count}", _searched(theorem, status)]
+    said = [f"{_checks(theorem)} {count}", _searched(theorem, status, reference)]
     if status.kind == "not examined":
         said.append("its proof was not checked by the proof kernel")
     elif not status.refuted:
@@ -290,7 +296,20 @@ def examined(theorem: Theorem, status: Status, errors: int = 0) -> str:
     return "; ".join(said)
 
 
-def _searched(theorem: Theorem, status: Status) -> str:
+def _checks(theorem: Theorem) -> str:
+    """The checks that examined something, and those that had nothing to examine."""
+    ran = applicable_checks(theorem)
+    idle = [name for name in CHECKS if name not in ran]
+    nothing = f"; nothing to examine: {', '.join(idle)}" if idle else ""
+    verb = "check reports" if len(ran) == 1 else "checks report"
+    return f"audit ({', '.join(ran)}{nothing}): {len(ran)} {verb}"
+
+
+_FALSIFY_CALL = "dfltheory.falsify(theorem)"
+"""What searches a theorem that is neither registered nor in a file that was named."""
+
+
+def _searched(theorem: Theorem, status: Status, reference: str) -> str:
     if status.search:
         return f"search for a counterexample: {status.search}"
     searchable = theorem.order or theorem.kind in ("theorem", "corollary")
@@ -300,7 +319,7 @@ def _searched(theorem: Theorem, status: Status) -> str:
     if registry.known(theorem.key, theorem.variant):
         command += f" --variant {theorem.variant}"
     else:
-        command = "dfltheory falsify FILE.py:NAME"
+        command = f"dfltheory falsify {shlex.quote(reference)}" if reference else _FALSIFY_CALL
     return f"not searched for a counterexample: `{command}` searches"
 
 
@@ -326,11 +345,26 @@ def _entry(entry: Entry, docs: Path | None) -> list[str]:
     for claim in mistake.refutes:
         told = refutation(statement(claim), docs)
         lines += [f"`{claim}`: {told}.\n"] if told else []
+    lines += _witness(mistake, docs)
     lines.append(f"{verdict(entry)}\n")
     if entry.inherited:
         where = ", ".join(f"`{f.key}` ({f.variant}, {f.check})" for f in _once(entry.inherited))
         lines.append(f"Inherited from it: {where}.\n")
     return lines
+
+
+def _witness(mistake: Mistake, docs: Path | None) -> list[str]:
+    """What is saved of the witness of an erratum: how its ratio grows, and what measures it again."""
+    file = None if docs is None or not mistake.witness else docs / "witnesses" / f"{mistake.id}.json"
+    if file is None or not file.is_file():
+        return []
+    family = json.loads(file.read_text(encoding="utf-8"))["divergence"]
+    ratios = ", ".join(f"{ratio:.3g}" for ratio in family["ratios"])
+    return [
+        f"Witness against `{mistake.witness}` ([saved](witnesses/{file.name})): {family['member']}, along "
+        f"which measured/claimed grows {growth_words(family)}: {ratios}. "
+        f"`dfltheory falsify --replay docs/witnesses/{file.name}` measures it again.\n"
+    ]
 
 
 def provenance(entry: Entry) -> str:
@@ -378,6 +412,8 @@ def verdict(entry: Entry) -> str:
         ways.append(f"read as corrected, {count} evaluated again and not refuted")
     if entry.mistake.refutes:
         ways.append("it alone explains each saved counterexample above")
+    if entry.mistake.witness:
+        ways.append("it alone excludes the witness")
     return f"Correction verified: {'; '.join(ways)}." if ways else "Correction verified by reading alone."
 
 

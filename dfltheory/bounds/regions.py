@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 
 import numpy as np
 import sympy as sp
@@ -176,6 +176,16 @@ def points_of(theorem: Statement, size: int = 2000, seed: int = 0) -> Points:
     if not len(next(iter(points.values()), ())):
         raise InputError(f"no point was found at which all conditions of {theorem} hold")
     return points
+
+
+@cache
+def has_points(theorem: Statement) -> bool:
+    """Was a point found at which all conditions of ``theorem`` hold?"""
+    try:
+        points_of(theorem, 200)
+    except InputError:
+        return False
+    return True
 
 
 def at(points: Points, index: int) -> dict[str, float]:

@@ -44,5 +44,5 @@ def referee(
     command = f"dfltheory referee {key}{chosen}"
     if counterexample is not None:
         command += f" --counterexample {counterexample}"
-    page = write(theorem, file, command, counterexample, partial(print, file=sys.stderr))
+    page = write(theorem, file, command, counterexample, partial(print, file=sys.stderr), key)
     emit({"key": theorem.key, "variant": theorem.variant, "page": page}, str(page), json)

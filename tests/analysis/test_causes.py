@@ -9,16 +9,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dfltheory.analysis.falsify.causes import citations, explain
+from dfltheory.analysis.falsify import replay
+from dfltheory.analysis.falsify.causes import citations, explain, explain_file
 from dfltheory.analysis.falsify.divergence import along
-from dfltheory.analysis.falsify.members import Member, algorithm
-from dfltheory.analysis.falsify.problems import Ramps, RampTask
-from dfltheory.bounds import get, registry
+from dfltheory.analysis.falsify.members import MEMBERS, kinds, replayed
+from dfltheory.analysis.falsify.witnesses import WITNESSES
+from dfltheory.bounds import get, page, registry
 from dfltheory.bounds import symbols as s
+from dfltheory.bounds.checks.errata import Entry
 from dfltheory.bounds.checks.inequalities import judge
 from dfltheory.bounds.errata import statement
 from dfltheory.errors import InputError
-from dfltheory.instances.instance import Instance
 
 DOCS = Path(__file__).parents[2] / "docs"
 SAVED = DOCS / "counterexamples"
@@ -90,17 +91,6 @@ def test_only_a_refutation_can_be_explained():
         explain(erratum("DFedSAM-E1"), "dfedsam.theorem_4_5:corrected", SAVED)
 
 
-def _wells(theorem, at, starts):
-    """Two identical clients with minima at -1 and 2; the mean of the two starts is on a slope between."""
-    numbers = {"T": round(at["T"]), "K": 1, "m": 2, "rho0": 0.0, "L": 1.0}
-    one = Ramps.one([[-2.0, -0.5, 1.5]], [[1.5, 1.0, 3.0]], [[1.0, -1.0, 1.0]], [-1.0]).alike(2)
-    task = RampTask(**{n: v for n, v in one.describe(0).items() if n != "name"})
-    w = 1 / (2 * at["gap"])
-    W = np.array([[1 - w, w], [w, 1 - w]])
-    run = Instance(task, algorithm(theorem, numbers), W, numbers["T"], x0=np.array(starts)[:, None])
-    return run, numbers | {"lam": 1 - 1 / at["gap"], "Q": 1}
-
-
 @pytest.mark.parametrize("key", ["dfedsam.corollary_4_6", "dfedsam.corollary_4_8"])
 def test_without_a_common_start_the_corollaries_of_dfedsam_fail(key):
     """What E24 says: clients in two wells stay apart, and the gradient at their mean stays as it is."""
@@ -109,12 +99,60 @@ def test_without_a_common_start_the_corollaries_of_dfedsam_fail(key):
     base = {"T": 64.0, "gap": 64.0}
 
     def family(starts):
-        member = Member("two wells", lambda thm, at: _wells(thm, at, starts), {"T": (64,), "gap": (64, 64)})
-        return along(theorem, member, base, "T*gap")
+        member = MEMBERS["separate wells"]
+        make = member.make if starts is None else lambda thm, at: _started(*member.make(thm, at), starts)
+        return along(theorem, replace(member, make=make), base, "T*gap")
 
-    assert family([-1.0, 2.0]).diverges
+    assert family(None).diverges
     together = family([0.5, 0.5])
     assert together is None or not together.diverges
+
+
+def _started(instance, numbers, starts):
+    return replace(instance, x0=np.array(starts)[:, None]), numbers
+
+
+WITNESSED = [m for paper in registry.papers() for m in registry.mistakes(paper) if m.witness]
+
+
+def test_every_witness_is_cited_and_every_cited_witness_is_saved():
+    assert "DFedSAM-E24" in WITNESSES
+    assert {m.id: statement(m.witness) for m in WITNESSED} == {
+        name: statement(witness.claim) for name, witness in WITNESSES.items()
+    }
+    assert {path.stem for path in (DOCS / "witnesses").glob("*.json")} == set(WITNESSES)
+
+
+@pytest.mark.parametrize("mistake", WITNESSED, ids=lambda mistake: mistake.id)
+def test_a_saved_witness_refutes_again_and_its_erratum_alone_excludes_it(mistake):
+    file = DOCS / "witnesses" / f"{mistake.id}.json"
+    saved = json.loads(file.read_text(encoding="utf-8"))
+    again = replay(file)
+    assert again.violated
+    assert again.ratio == pytest.approx(saved["ratio"], rel=1e-9)
+    assert explain_file(mistake, mistake.witness, file).kind == "hypothesis excludes it"
+    other = explain_file(replace(mistake, scope={}), mistake.witness, file)
+    assert not other.explained
+
+
+@pytest.mark.parametrize("mistake", WITNESSED, ids=lambda mistake: mistake.id)
+def test_the_page_shows_the_witness_of_an_erratum(mistake):
+    saved = json.loads((DOCS / "witnesses" / f"{mistake.id}.json").read_text(encoding="utf-8"))
+    entry = Entry(mistake, (), (), (), None)
+    shown = "\n".join(page._entry(entry, DOCS))
+    assert f"(witnesses/{mistake.id}.json)" in shown
+    assert f"dfltheory falsify --replay docs/witnesses/{mistake.id}.json" in shown
+    assert all(f"{ratio:.3g}" in shown for ratio in saved["divergence"]["ratios"])
+    assert "by reading alone" not in shown
+
+
+def test_no_search_draws_clients_that_start_apart():
+    theorem = get("dfedsam.corollary_4_6")
+    member = MEMBERS["separate wells"]
+    assert member not in kinds(theorem)
+    assert replayed(theorem, member)
+    common = replace(theorem, scope=replace(theorem.scope, common_start=True))
+    assert not replayed(common, member)
 
 
 def test_headlines_name_the_dropped_consensus_error_and_not_the_start():

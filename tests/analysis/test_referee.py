@@ -17,7 +17,8 @@ from dfltheory.analysis import referee
 from dfltheory.analysis.report import worded
 from dfltheory.bounds import symbols as s
 from dfltheory.bounds.checks.errata import Errata
-from dfltheory.bounds.checks.run import CHECKS
+from dfltheory.bounds.checks.run import CHECKS, applicable_checks
+from dfltheory.bounds.page import examined
 from dfltheory.cli import run
 from dfltheory.errors import DFLTheoryError, InputError
 
@@ -163,7 +164,7 @@ def test_what_ran_is_reported_and_what_did_not_has_its_command(key, variant, sai
     assert said in text
     assert "no mistake was found" not in text.lower()
     assert all(check in text for check in CHECKS)
-    assert "checks report no error" in text
+    assert "report no error" in text or "reports no error" in text
 
 
 def test_errors_of_the_audit_are_counted_where_it_is_said_what_ran(quick, monkeypatch):
@@ -173,6 +174,38 @@ def test_errors_of_the_audit_are_counted_where_it_is_said_what_ran(quick, monkey
     text = referee.referee(theorem, "dfltheory referee")
     assert "checks report 2 errors" in text
     assert "report no error" not in text
+
+
+def test_only_checks_that_examined_something_are_counted():
+    theorem = bounds.get("dfedsam.lemma_D1")
+    ran = applicable_checks(theorem)
+    assert "units" in ran
+    assert set(ran) < set(CHECKS)
+    said = examined(theorem, theorem.status)
+    counted, _, idle = said.partition("nothing to examine: ")
+    assert all(name in counted for name in ran)
+    assert all(name in idle.partition(")")[0].split(", ") for name in set(CHECKS) - set(ran))
+    assert f"{len(ran)} check" in idle
+
+
+def test_the_search_command_names_the_file_of_ones_own_statement(quick):
+    mine = own_statement()
+    text = referee.referee(mine, "dfltheory referee mine.py:mine", reference="my theorems.py:mine")
+    assert str(escape("dfltheory falsify 'my theorems.py:mine'")) in text
+    assert "FILE.py" not in text
+    assert "dfltheory.falsify(theorem)" in referee.referee(mine, "dfltheory referee mine.py:mine")
+
+
+def test_the_command_passes_the_name_of_the_file_on(quick, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    source = (
+        "import dataclasses\nfrom dfltheory import bounds\n"
+        "mine = dataclasses.replace(bounds.get('dfedsam.theorem_4_5', 'corrected'), key='mine.theorem_1', "
+        "conditions=())\n"
+    )
+    (tmp_path / "mine_file.py").write_text(source)
+    assert run(["referee", "mine_file.py:mine", "--out", "page.html"]) == 0
+    assert "dfltheory falsify mine_file.py:mine" in (tmp_path / "page.html").read_text(encoding="utf-8")
 
 
 def own_statement():

@@ -85,7 +85,14 @@ def explain(mistake: Mistake, claim: str, folder: str | Path) -> Explanation:
         If the saved outcome is no refutation.
     """
     theorem = statement(claim)
-    document = read_document(Path(folder) / f"{theorem.key}-{theorem.variant}.json")
+    return explain_file(mistake, claim, Path(folder) / f"{theorem.key}-{theorem.variant}.json")
+
+
+def explain_file(mistake: Mistake, claim: str, file: str | Path) -> Explanation:
+    """What the correction of ``mistake`` alone does with a counterexample to ``claim``; as :func:`explain`,
+    for one file, such as the witness of an erratum."""
+    theorem = statement(claim)
+    document = read_document(file)
     if not document["violated"]:
         raise InputError(f"{claim}: the saved outcome is no refutation")
     corrected = carried(mistake.corrections()).get((theorem.key, theorem.variant), theorem)
@@ -166,4 +173,4 @@ def _instance(name: str, theorem: Theorem, corrected: Theorem, document: Mapping
     return Explanation(name, claim, "bound covers it" if after <= 1 else "not explained", before, after)
 
 
-__all__ = ["Explanation", "citations", "explain"]
+__all__ = ["Explanation", "citations", "explain", "explain_file"]

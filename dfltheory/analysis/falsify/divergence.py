@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dfltheory.analysis.falsify.confirm import unconfirmed
-from dfltheory.analysis.falsify.members import MEMBERS, Member, Numbers, kinds
+from dfltheory.analysis.falsify.members import MEMBERS, Member, Numbers, kinds, replayed
 from dfltheory.analysis.falsify.search import Clock, wall
 from dfltheory.analysis.rate_fit import fit_exponent
 from dfltheory.bounds.growth import growth_words, paces
@@ -240,8 +240,8 @@ def _slopes(values: Sequence[float], ratios: Sequence[float]) -> Any:
 
 def again(told: Divergence, theorem: Theorem) -> Divergence:
     """The family measured anew from its base; an error where it can no longer be measured."""
-    if not theorem.order or MEMBERS[told.member] not in kinds(theorem):
-        raise DataError(f"{told.member} is no kind of problem with which {theorem} is searched")
+    if not theorem.order or not replayed(theorem, MEMBERS[told.member]):
+        raise DataError(f"{told.member} is no kind of problem that {theorem} is about")
     found = along(theorem, MEMBERS[told.member], told.base, told.parameter)
     if found is None:
         raise DataError(

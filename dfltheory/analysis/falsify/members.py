@@ -37,7 +37,8 @@ class Member:
     """One kind: ``make`` a member's instance and what no run tells of it; ``base``: the choices of a number
     (counts), or the ends of its range on a logarithmic scale; ``joint``: the products to vary, and the
     ``parameters``.  ``two_blocks``: is it about a shared and a personal part?  ``needs``: the quantity that a
-    statement must speak of for it to say anything."""
+    statement must speak of for it to say anything.  ``apart``: do its clients start at different points? A
+    search does not draw it; a saved one is replayed."""
 
     name: str
     make: Callable[[Theorem, Numbers], tuple[Instance, Numbers]]
@@ -46,6 +47,7 @@ class Member:
     parameters: tuple[str, ...] = ()
     two_blocks: bool = False
     needs: str = ""
+    apart: bool = False
 
     def draw(self, rng: np.random.Generator) -> Numbers:
         """A base at random."""
@@ -99,7 +101,14 @@ def _exactly(theorem: Theorem, instance: Instance, told: Numbers) -> tuple[float
 def kinds(theorem: Theorem) -> list[Member]:
     """The kinds of problems that a statement is about."""
     two, speaks = theorem.scope.two_blocks, {"", *theorem.needs}
-    return [m for m in MEMBERS.values() if m.two_blocks is two and m.needs in speaks]
+    return [m for m in MEMBERS.values() if m.two_blocks is two and m.needs in speaks and not m.apart]
+
+
+def replayed(theorem: Theorem, member: Member) -> bool:
+    """Is the statement about problems of this kind? Clients that start apart are excluded by a common
+    start."""
+    within = not (member.apart and theorem.scope.common_start)
+    return within and member.two_blocks is theorem.scope.two_blocks and member.needs in {"", *theorem.needs}
 
 
 def algorithm(theorem: Theorem, numbers: Numbers) -> Any:
@@ -198,6 +207,15 @@ def _split(
     return _instance(task, made, at, np.zeros((2, 2))), {"lam": 1 - 1 / at["gap"]}
 
 
+def _separate_wells(theorem: Theorem, at: Numbers) -> tuple[Instance, Numbers]:
+    """Two identical clients with minima at -1 and 2, each of which starts in one: the gradient at the mean of
+    their starts is 1/2."""
+    numbers = _counts(at) | {"K": 1, "L": 1.0}
+    ramps = Ramps.one([[-2.0, -0.5, 1.5]], [[1.5, 1.0, 3.0]], [[1.0, -1.0, 1.0]], [-1.0]).alike(2)
+    starts = np.array([[-1.0], [2.0]])
+    return _instance(_task(ramps), algorithm(theorem, numbers), at, starts), numbers | _network(at)
+
+
 def _task(ramps: Ramps, kind: Any = RampTask, **more: Any) -> Any:
     told = ramps.describe(0)
     return kind(**{n: v for n, v in told.items() if n != "name"}, **more)
@@ -221,7 +239,8 @@ MEMBERS: dict[str, Member] = {
         Member("parting clients", _parting,
                {"T": (128, 256), "K_u": (1, 2), "K_v": (1,), "gap": (100, 400), "h": (1.0, 1.0),
                 "v": (0.05, 0.4), "e": (0.01, 1)}, ("T*gap",), (), two_blocks=True),
+        Member("separate wells", _separate_wells, {"T": (64,), "gap": (64, 64)}, ("T*gap",), (), apart=True),
     )
 }  # fmt: skip
 
-__all__ = ["MEMBERS", "Member", "Numbers", "algorithm", "kinds"]
+__all__ = ["MEMBERS", "Member", "Numbers", "algorithm", "kinds", "replayed"]

@@ -20,19 +20,36 @@ _TOLERANCE = 1e-9
 _POINTS = 1000
 
 
+def has_agreement(theorem: Theorem) -> bool:
+    """Does it have definitions, or another variant to compare with?"""
+    return bool(theorem.definitions) or bool(_compared(theorem))
+
+
 @check("agreement")
 def check_agreement(theorem: Theorem, variants: Mapping[str, Theorem] | None = None) -> Iterator[Finding]:
     """The statement against its other variants as printed, and its definitions."""
     yield from unused_definitions(theorem)
     yield from twice_defined(theorem)
-    if not theorem.variant.startswith("printed"):
-        return
-    others = variants or {t.variant: t for t in registry.peers(theorem) if t.key == theorem.key}
-    for name, other in others.items():
-        if name.startswith(("appendix", "introduction")):
-            yield from (compare_orders if theorem.order else compare_values)(theorem, other)
-        elif name.startswith("corrected") and theorem.lhs.measure == other.lhs.measure and not theorem.order:
+    for name, other in _compared(theorem, variants).items():
+        if name.startswith("corrected"):
             yield from against_corrected(theorem, other)
+        elif theorem.order:
+            yield from compare_orders(theorem, other)
+        else:
+            yield from compare_values(theorem, other)
+
+
+def _compared(theorem: Theorem, variants: Mapping[str, Theorem] | None = None) -> dict[str, Theorem]:
+    """The variants with which a printed statement is compared; none for other variants."""
+    if not theorem.variant.startswith("printed"):
+        return {}
+    others = variants or {t.variant: t for t in registry.peers(theorem) if t.key == theorem.key}
+    return {
+        name: other
+        for name, other in others.items()
+        if name.startswith(("appendix", "introduction"))
+        or (name.startswith("corrected") and theorem.lhs.measure == other.lhs.measure and not theorem.order)
+    }
 
 
 @check("agreement")

@@ -11,10 +11,15 @@ import sympy as sp
 from dfltheory.bounds.checks.finding import Finding, check, error, numbers
 from dfltheory.bounds.checks.satisfiable import check_satisfiable
 from dfltheory.bounds.checks.vacuous import first_useful_round, vacuous
-from dfltheory.bounds.regions import Points, at, points_of, values_of
+from dfltheory.bounds.regions import Points, at, conditions_of, has_points, points_of, values_of
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.bounds.units import Expr
 from dfltheory.errors import InputError
+
+
+def has_conditions(theorem: Theorem) -> bool:
+    """Is it a theorem or a corollary, with conditions or with a region in which it may be vacuous?"""
+    return theorem.kind in ("theorem", "corollary") and (bool(conditions_of(theorem)) or has_points(theorem))
 
 
 @check("conditions")

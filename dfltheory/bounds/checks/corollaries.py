@@ -22,10 +22,24 @@ HIDDEN = ("L", "rho0", "B", "sigma_l", "sigma_g", "beta", "f0_gap")
 _LARGEST = 1e15
 
 
+def has_rate(theorem: Theorem) -> bool:
+    """Is it drawn from a theorem, or does it have a schedule to compare with conditions?"""
+    return _drawn(theorem) or bool(theorem.schedule and _scheduled(theorem).conditions)
+
+
+def _drawn(theorem: Theorem) -> bool:
+    return theorem.kind in ("corollary", "rate") and theorem.of is not None
+
+
+def _scheduled(theorem: Theorem) -> Theorem:
+    """The statement whose conditions a schedule must meet."""
+    return theorem if theorem.kind == "theorem" or theorem.of is None else _base(theorem.of)
+
+
 @check("corollary")
 def check_corollary(theorem: Theorem) -> Iterator[Finding]:
     """Terms that the claim lost, terms that it need not have, and the schedule against the conditions."""
-    if theorem.kind in ("corollary", "rate") and theorem.of is not None:
+    if _drawn(theorem) and theorem.of is not None:
         yield from compare_rate(theorem, _base(theorem.of))
     if theorem.schedule:
         yield from schedule_against_conditions(theorem)
@@ -144,7 +158,7 @@ def _power(atom: str, exponent: Fraction) -> str:
 @check("corollary")
 def schedule_against_conditions(theorem: Theorem) -> Iterator[Finding]:
     """From which T on each condition holds under the schedule; an error where it never does."""
-    base = theorem if theorem.kind == "theorem" or theorem.of is None else _base(theorem.of)
+    base = _scheduled(theorem)
     for c in base.conditions:
         slack = scheduled(base, base.expand(c.slack), theorem.schedule)
         if "T" not in {s.name for s in slack.free_symbols}:

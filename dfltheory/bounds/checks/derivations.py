@@ -24,6 +24,11 @@ _FEW = 200
 _FAR = 1e40
 
 
+def has_steps(theorem: Theorem) -> bool:
+    """Does a declared step of a proof claim it?"""
+    return any(_claims(step, theorem) for step in registry.all_steps())
+
+
 def check_steps(theorem: Theorem, steps: Sequence[Step] | None = None) -> Iterator[Finding]:
     """Every declared step that claims this statement."""
     for step in registry.all_steps() if steps is None else steps:

@@ -13,7 +13,7 @@ from dfltheory.bounds.certificates.statement import Statement
 from dfltheory.bounds.checks.finding import Finding, check, error, warning
 from dfltheory.bounds.checks.forms import positive
 from dfltheory.bounds.checks.monotone import made
-from dfltheory.bounds.checks.simpler import check_simpler
+from dfltheory.bounds.checks.simpler import check_simpler, simpler_statements
 from dfltheory.bounds.checks.special import (
     ENDS,
     ends_of_ranges,
@@ -22,11 +22,18 @@ from dfltheory.bounds.checks.special import (
     simplest_case,
 )  # fmt: skip
 from dfltheory.bounds.rates import leading, scheduled
-from dfltheory.bounds.regions import at, conditions_of, points_of
+from dfltheory.bounds.regions import at, conditions_of, has_points, points_of
 from dfltheory.bounds.symbols import GLOSSARY
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.bounds.units import Expr
 from dfltheory.errors import InputError
+
+
+def has_limits(theorem: Theorem) -> bool:
+    """Is it a theorem or a corollary with admissible values, or is there a simpler algorithm to compare?"""
+    return simpler_statements(theorem) != [] or (
+        theorem.kind in ("theorem", "corollary") and has_points(theorem)
+    )
 
 
 @check("limits")

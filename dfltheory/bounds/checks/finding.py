@@ -62,6 +62,15 @@ error, warning, note = (partial(found, severity) for severity in ORDER)
 Check = Callable[Concatenate[Theorem, P], Iterator[Finding]]
 
 
+Applies = Callable[[Theorem], bool]
+"""Does a check have something to examine in a statement?"""
+
+
+def always(theorem: Theorem) -> bool:
+    """Every statement has something to examine."""
+    return True
+
+
 def check(name: str) -> Callable[[Check[P]], Check[P]]:
     """Makes a function of a theorem the check ``name``: what it finds is told to be so, and about which."""
 
@@ -82,4 +91,16 @@ def numbers(point: dict[str, float]) -> str:
     return ", ".join(f"{name} = {value:.4g}" for name, value in point.items())
 
 
-__all__ = ["Finding", "ORDER", "Severity", "check", "error", "found", "note", "numbers", "warning"]
+__all__ = [
+    "Applies",
+    "Finding",
+    "ORDER",
+    "Severity",
+    "always",
+    "check",
+    "error",
+    "found",
+    "note",
+    "numbers",
+    "warning",
+]

@@ -39,11 +39,20 @@ _SHORT = 64
 _NICE = tuple(map(sp.Rational, (1, 2, "1/2", 3, "9/10", 10, 100)))
 
 
+def has_inequalities(theorem: Theorem) -> bool:
+    """Does its proof use a declared inequality?"""
+    return any(_uses(theorem, inequality) for inequality in registry.inequalities())
+
+
+def _uses(theorem: Theorem, inequality: Inequality) -> bool:
+    return inequality.key == theorem.key and theorem.variant == "printed"
+
+
 @check("inequality")
 def check_inequalities(theorem: Theorem, declared: Sequence[Inequality] | None = None) -> Iterator[Finding]:
     """Every declared inequality that the proof of this statement uses."""
     for inequality in registry.inequalities() if declared is None else declared:
-        if inequality.key == theorem.key and theorem.variant == "printed":
+        if _uses(theorem, inequality):
             yield _judged(inequality)
 
 

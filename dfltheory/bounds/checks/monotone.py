@@ -16,7 +16,7 @@ from dfltheory.bounds.certificates.make import make
 from dfltheory.bounds.certificates.statement import Statement
 from dfltheory.bounds.checks.finding import Finding, check, error, note, numbers, warning
 from dfltheory.bounds.checks.forms import monotone, nonnegative
-from dfltheory.bounds.regions import Points, at, conditions_of, points_of
+from dfltheory.bounds.regions import Points, at, conditions_of, has_points, points_of
 from dfltheory.bounds.symbols import GLOSSARY
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.bounds.units import Expr
@@ -51,6 +51,11 @@ WORSE_UP = (
 WORSE_DOWN = ("T", "delta", "Q")
 _LONG = 100
 """A formula with more operations is not tried: its products take minutes, and none was ever certified."""
+
+
+def has_monotonicity(theorem: Theorem) -> bool:
+    """Is it a theorem with admissible values?"""
+    return theorem.kind == "theorem" and has_points(theorem)
 
 
 @check("monotone")

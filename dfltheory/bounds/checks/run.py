@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from dfltheory.bounds import registry
-from dfltheory.bounds.checks.agreement import check_agreement
-from dfltheory.bounds.checks.conditions import check_conditions
-from dfltheory.bounds.checks.corollaries import check_corollary
-from dfltheory.bounds.checks.derivations import check_steps
-from dfltheory.bounds.checks.extremes import check_extremes
-from dfltheory.bounds.checks.finding import ORDER, Finding
-from dfltheory.bounds.checks.inequalities import check_inequalities
-from dfltheory.bounds.checks.monotone import check_monotone
+from dfltheory.bounds.checks.agreement import check_agreement, has_agreement
+from dfltheory.bounds.checks.conditions import check_conditions, has_conditions
+from dfltheory.bounds.checks.corollaries import check_corollary, has_rate
+from dfltheory.bounds.checks.derivations import check_steps, has_steps
+from dfltheory.bounds.checks.extremes import check_extremes, has_limits
+from dfltheory.bounds.checks.finding import ORDER, Applies, Finding, always
+from dfltheory.bounds.checks.inequalities import check_inequalities, has_inequalities
+from dfltheory.bounds.checks.monotone import check_monotone, has_monotonicity
 from dfltheory.bounds.checks.units import check_units
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.errors import InputError, UnknownNameError
@@ -27,6 +27,23 @@ CHECKS: dict[str, Callable[[Theorem], Iterator[Finding]]] = {
     "conditions": check_conditions,
     "inequality": check_inequalities,
 }
+APPLIES: dict[str, Applies] = {
+    "units": always,
+    "limits": has_limits,
+    "monotone": has_monotonicity,
+    "agreement": has_agreement,
+    "derivation": has_steps,
+    "corollary": has_rate,
+    "conditions": has_conditions,
+    "inequality": has_inequalities,
+}
+"""Check -> does it have something to examine in a statement?"""
+
+
+def applicable_checks(theorem: Theorem) -> tuple[str, ...]:
+    """The names of the checks that have something to examine in a statement, in the order in which they
+    run."""
+    return tuple(name for name in CHECKS if APPLIES[name](theorem))
 
 
 def audit_statement(theorem: Theorem, checks: tuple[str, ...] = ()) -> list[Finding]:
@@ -62,4 +79,4 @@ def audit(
     return [finding for theorem in theorems for finding in audit_statement(theorem, checks)]
 
 
-__all__ = ["CHECKS", "audit", "audit_statement"]
+__all__ = ["APPLIES", "CHECKS", "applicable_checks", "audit", "audit_statement"]

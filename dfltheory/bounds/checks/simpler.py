@@ -47,18 +47,24 @@ def _uses(theorem: Theorem, name: str) -> bool:
 def check_simpler(theorem: Theorem, others: Iterable[Theorem] | None = None) -> Iterator[Finding]:
     """``theorem`` without its mechanisms against the statements about algorithms that lack them."""
     mine = mechanisms(theorem)
-    if not mine or theorem.kind not in ("theorem", "corollary", "rate"):
-        return
-    simpler = [
-        other
-        for other in (registry.peers(theorem) if others is None else others)
-        if mechanisms(other) < mine and _comparable(theorem, other, mine - mechanisms(other))
-    ]
+    simpler = simpler_statements(theorem, others)
     own = {other.key for other in simpler if other.variant == theorem.variant}
     for other in simpler:
         if other.key not in own or other.variant == theorem.variant:
             absent = sorted(mine - mechanisms(other))
             yield from (_orders if theorem.order else _values)(theorem, other, absent)
+
+
+def simpler_statements(theorem: Theorem, others: Iterable[Theorem] | None = None) -> list[Theorem]:
+    """The comparable statements (of the same paper, unless given) about algorithms without a mechanism."""
+    mine = mechanisms(theorem)
+    if not mine or theorem.kind not in ("theorem", "corollary", "rate"):
+        return []
+    return [
+        other
+        for other in (registry.peers(theorem) if others is None else others)
+        if mechanisms(other) < mine and _comparable(theorem, other, mine - mechanisms(other))
+    ]
 
 
 def _comparable(one: Theorem, other: Theorem, absent: frozenset[str]) -> bool:
@@ -144,4 +150,4 @@ def agree_without(one: Theorem, other: Theorem, points: Points) -> list[str]:
     return found
 
 
-__all__ = ["MECHANISMS", "agree_without", "check_simpler", "mechanisms"]
+__all__ = ["MECHANISMS", "agree_without", "check_simpler", "mechanisms", "simpler_statements"]

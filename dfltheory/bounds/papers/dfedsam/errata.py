@@ -224,8 +224,8 @@ MISTAKES: tuple[Mistake, ...] = (
         "Algorithm 1 initializes each client at random, the proofs of Lemmas D.5 and D.6 set $X^0=0$, and "
         "no statement has a hypothesis or a term for the distance between the starts: two identical clients "
         r"that start in two wells stay apart for a time of order $1/(1-\lambda)$.",
-        corrected="theorem_4_5:corrected_init", scope={claim: {"common_start": True} for claim in
-        COROLLARIES}),
+        corrected="theorem_4_5:corrected_init", witness="corollary_4_6",
+        scope={claim: {"common_start": True} for claim in COROLLARIES}),
     mistake(25, REPAIRABLE, "lemma_D5", "proofs of Lemmas D.5 and D.6, 'for any j'",
         "Lemma D.4 bounds round $j$ by the gradients of round $j$; the displays have those of round $t$.",
         corrected=CORRECTED, lines=("proof of Lemma D.5, for any j", "proof of Lemma D.6, for any j")),
