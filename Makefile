@@ -24,7 +24,7 @@ $(RUN): pyproject.toml constraints.txt
 
 $(DEV): $(RUN) Makefile
 	@echo "installing the developers' tools into .venv"
-	@$(BIN)/python -m pip install -q $(PIP_FLAGS) -c constraints.txt -e '.[dev,cluster,docs]'
+	@$(BIN)/python -m pip install -q $(PIP_FLAGS) -c constraints.txt -e '.[all,dev,docs]'
 	@touch $@
 
 validate: $(RUN) ## every theorem and claim against runs: a table, figures and a report in results/

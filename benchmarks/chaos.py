@@ -65,7 +65,6 @@ IMPORTED = ["dfltheory.cli", "dfltheory.analysis.report", "dfltheory.analysis.sw
 IMPORTED += ["dfltheory.analysis.falsify", "dfltheory.analysis.plots", "validation.reproduce.work"]
 IMPORTED += [
     "pandas",
-    "pyarrow.parquet",
     "scipy.stats",
     "typer.main",
     "pydantic.type_adapter",
@@ -86,17 +85,17 @@ def numbers(path: Path) -> Any:
     """What a file says, but for how long it took and where it lies."""
     if path.suffix == ".json":
         return _timeless(json.loads(path.read_text()))
-    if path.suffix == ".parquet":
+    if path.suffix == ".csv":
         import pandas as pd
 
-        frame = pd.read_parquet(path)
+        frame = pd.read_csv(path)
         return frame.drop(columns=[c for c in frame if "seconds" in str(c)]).to_csv()
     if path.suffix == ".safetensors":
         from dfltheory.runs import storage
 
         tensors, document = storage.read(path, "dfltheory.History")
         return {k: v.numpy().tobytes() for k, v in tensors.items()}, _timeless(document)
-    return path.read_text() if path.suffix == ".csv" else None  # pictures and pages
+    return None  # pictures and pages
 
 
 def _timeless(node: Any) -> Any:

@@ -60,6 +60,13 @@ class DataError(DFLTheoryError):
     """Real data is missing, damaged or of another form than its official files."""
 
 
+class MissingExtraError(DFLTheoryError):
+    """A package of an optional extra is not installed."""
+
+    def __init__(self, purpose: str, extra: str):
+        super().__init__(f"{purpose} needs the extra [{extra}]: pip install '.[{extra}]'")
+
+
 class DivergenceError(DFLTheoryError):
     """A run left the finite numbers; the history up to there is in ``.history``."""
 

@@ -73,7 +73,7 @@ class Study:
         return pd.concat(parts, ignore_index=True)
 
     def save(self, folder: str | Path) -> Path:
-        """Write config.json, verdicts.json, history.parquet, what there is of scorecard.json, figures and
+        """Write config.json, verdicts.json, history.csv, what there is of scorecard.json, figures and
         report.html; returns the last.
 
         They are moved into the folder after the last one is complete (:func:`dfltheory.files.filling`).
@@ -95,9 +95,9 @@ class Study:
             write_json(out / "claims.json", [claim.to_dict() for claim in self.claims])
             files.append("claims.json")
         if self.outcomes:
-            with replacing(out / "history.parquet") as temporary:
-                self.frame().to_parquet(temporary, index=False)
-            files.append("history.parquet")
+            with replacing(out / "history.csv") as temporary:
+                self.frame().to_csv(temporary, index=False)
+            files.append("history.csv")
         figures = self.draw(out)
         cover = None if self.cover is None else save(self.cover[0](), out, "cover")[2]
         write_text(out / "report.html", render(self, figures, files=files, folder=out, cover=cover))

@@ -1,8 +1,8 @@
 """Results that load back: verdicts from JSON, histories from safetensors, and the tidy table of a sweep.
 
 A sweep's folder holds ``sweep.json`` (which cells there are), ``cells/KEY.json`` and
-``cells/KEY.safetensors`` (what each cell found; KEY is the hash of its configuration), ``results.parquet``
-(a row for each cell and variant) and ``history.parquet`` (a row for each cell, seed, round and measure).
+``cells/KEY.safetensors`` (what each cell found; KEY is the hash of its configuration) and ``results.csv``
+(a row for each cell and variant).
 
 >>> results = load_results("results/topologies")        # doctest: +SKIP
 >>> results.frame[["topology.name", "variant", "kind", "ratio"]]
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from dfltheory.analysis.plots.runs import Labelled
     from dfltheory.runs.history import History
 
-MANIFEST, TABLE, HISTORY, CELLS = "sweep.json", "results.parquet", "history.parquet", "cells"
+MANIFEST, TABLE, CELLS = "sweep.json", "results.csv", "cells"
 """The names of the files in a sweep's folder, and of the folder of its cells."""
 
 _TEXT = ("kind", "key", "variant", "reason", "method")
@@ -304,20 +304,7 @@ def _one_type(column: pd.Series) -> pd.Series:
     return text.reindex(column.index)
 
 
-def write_tables(results: Results, folder: Path) -> None:
-    """Write ``results.parquet`` and ``history.parquet`` of the finished cells into a folder."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
+def write_table(results: Results, folder: Path) -> None:
+    """Write ``results.csv``, the tidy table of all cells, into a folder."""
     with replacing(folder / TABLE) as temporary:
-        results.frame.to_parquet(temporary, index=False)
-    text = pa.dictionary(pa.int32(), pa.string())
-    columns = {"hash": text, "seed": pa.int64(), "round": pa.int64(), "measure": text, "value": pa.float64()}
-    schema = pa.schema(list(columns.items()))
-    # cell by cell: the table of all histories may not fit into memory
-    with replacing(folder / HISTORY) as temporary, pq.ParquetWriter(temporary, schema) as writer:
-        for cell in results.cells:
-            if cell.status == "done":
-                frame = cell.history.to_frame().assign(hash=cell.key)[schema.names]
-                writer.write_table(pa.Table.from_pandas(frame, schema=schema, preserve_index=False))
-                cell.__dict__.pop("history", None)
+        results.frame.to_csv(temporary, index=False)

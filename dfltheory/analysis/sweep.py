@@ -15,7 +15,7 @@ from typing import Any
 
 from dfltheory.analysis.config import Experiment, Plan
 from dfltheory.analysis.config.plan import configuration_hash
-from dfltheory.analysis.results import CELLS, MANIFEST, Results, load_results, read_record, write_tables
+from dfltheory.analysis.results import CELLS, MANIFEST, Results, load_results, read_record, write_table
 from dfltheory.analysis.sweep_workers import Job, found_by
 from dfltheory.errors import InputError
 from dfltheory.files import filling, remove_halves, replacing, write_json
@@ -95,7 +95,7 @@ def sweep(
                 told = ", ".join(f"{n.split('.')[-1]} {v}" for n, v in record["settings"].items())
                 tell(f"{told}{f'  ({failures} failed)' if failures else ''}", 1)
         results = load_results(folder)
-        write_tables(results, new)
+        write_table(results, new)
         write_json(new / MANIFEST, manifest)
     return Sweep(results, ran=len(waiting), kept=len(work) - len(waiting))
 

@@ -11,7 +11,7 @@ from dfltheory.analysis import plots
 from dfltheory.analysis.experiment import Case, Outcome
 from dfltheory.analysis.rate_fit import fit_points
 from dfltheory.analysis.report import Study, render
-from dfltheory.analysis.results import CELLS, HISTORY, MANIFEST, TABLE, CellResult, Results
+from dfltheory.analysis.results import CELLS, MANIFEST, TABLE, CellResult, Results
 from dfltheory.files import filling, write_text
 from dfltheory.instances.document import short
 
@@ -44,7 +44,7 @@ def write_report(results: Results, axes: tuple[tuple[str, ...], ...] = ()) -> Pa
     with filling(results.folder) as new:
         groups, more = _overview(study, results, done, new / FIGURES)
         more |= _over_axes(results, axes, new / FIGURES) if done else {}
-        page = render(study, groups, more, files=(MANIFEST, f"{CELLS}/", TABLE, HISTORY), folder=new)
+        page = render(study, groups, more, files=(MANIFEST, f"{CELLS}/", TABLE), folder=new)
         write_text(new / REPORT, page)
     return results.folder / REPORT
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from dfltheory.bounds.symbols import GLOSSARY
 from dfltheory.bounds.theorem import Theorem
-from dfltheory.errors import InputError
+from dfltheory.errors import InputError, MissingExtraError
 from dfltheory.files import replacing
 
 if TYPE_CHECKING:
@@ -73,6 +73,9 @@ def write_table(table: pd.DataFrame, path: Path) -> Path:
     with replacing(path) as temporary:
         if path.suffix == ".csv":
             table.to_csv(temporary, index=False)
-        else:
-            table.to_parquet(temporary, index=False)
+            return path
+        try:
+            table.to_parquet(temporary, engine="pyarrow", index=False)
+        except ImportError:
+            raise MissingExtraError("a .parquet file", "parquet") from None
     return path

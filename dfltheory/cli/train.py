@@ -284,15 +284,15 @@ def describe(history: History, task: str, topology: str | None) -> dict[str, Any
 
 
 def save(history: History, document: dict[str, Any], out: Path) -> None:
-    """history.safetensors, history.parquet (tidy), curves (PNG, PDF, SVG) and run.json, together."""
+    """history.safetensors, history.csv (tidy), curves (PNG, PDF, SVG) and run.json, together."""
     from dfltheory.analysis import plots
     from dfltheory.files import replacing, write_json
 
     with filling(out) as new:
         plots.save(curves(history), new, "curves")
         history.save(new / "history.safetensors")
-        with replacing(new / "history.parquet") as temporary:
-            history.to_frame().to_parquet(temporary, index=False)
+        with replacing(new / "history.csv") as temporary:
+            history.to_frame().to_csv(temporary, index=False)
         write_json(new / "run.json", document)
 
 

@@ -12,7 +12,7 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dfltheory.errors import DataError, one_of
+from dfltheory.errors import DataError, MissingExtraError, one_of
 from dfltheory.tasks.files import SETS, FileSet, data_root, verify
 from dfltheory.tasks.formats import refuse_links_out
 
@@ -88,8 +88,11 @@ def _download(address: str, md5: str, temporary: Path, progress: bool, tries: in
     """The file at an address, in the temporary folder, once its MD5 is right."""
     import logging
 
-    import pooch
-    import requests
+    try:
+        import pooch
+        import requests
+    except ImportError:
+        raise MissingExtraError("downloading data", "data") from None
     from rich.console import Console
     from rich.progress import Progress
 

@@ -89,10 +89,13 @@ SETS: dict[str, FileSet] = {s.name: s for s in _SETS}
 
 
 def data_root(root: str | os.PathLike[str] | None = None) -> Path:
-    """Where the files lie: what was given, else $DFLTHEORY_DATA_ROOT, else the platform's cache folder."""
-    import pooch
+    """Return the folder of the data files.
 
-    path = Path(root or os.environ.get(ENVIRONMENT) or pooch.os_cache("dfltheory")).expanduser()
+    It is the first of these that is set: ``root``, $DFLTHEORY_DATA_ROOT, $XDG_CACHE_HOME/dfltheory,
+    ~/.cache/dfltheory.
+    """
+    caches = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache")
+    path = Path(root or os.environ.get(ENVIRONMENT) or caches / "dfltheory").expanduser()
     if path.exists() and not path.is_dir():
         raise DataError(f"the data root {path} is a file: give a folder")
     return path

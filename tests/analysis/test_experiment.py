@@ -84,7 +84,7 @@ def test_all_kinds_that_are_due_appear(study):
 
 def test_the_folder_reads_back(study, folder):
     names = {p.name for p in folder.iterdir()}
-    assert {"config.json", "verdicts.json", "verdicts.tex", "history.parquet", "report.html"} <= names
+    assert {"config.json", "verdicts.json", "verdicts.tex", "history.csv", "report.html"} <= names
     figures = {re.sub(r"-\w{6}\.", ".", n) for n in names}
     assert {"small-quadratic.png", "small-quadratic.pdf", "too-short.png", "too-short.pdf"} <= figures
     assert not [n for n in names if n.startswith(".")], "temporary files are left"
@@ -94,7 +94,7 @@ def test_the_folder_reads_back(study, folder):
     assert config["cases"][0]["algorithm"]["name"] == "DFedSAM"
     assert config["cases"][0]["constants"]["sigma_l"] == pytest.approx(0.1)
     assert config["versions"]["dfltheory"] == dfl.__version__
-    frame = pd.read_parquet(folder / "history.parquet")
+    frame = pd.read_csv(folder / "history.csv")
     picked = frame.query("group == 'small quadratic' and column == 'ring' and row == 'Q = 4'")
     picked = picked.query("measure == 'grad_norm_sq' and seed == 2").sort_values("round")
     np.testing.assert_array_equal(picked["value"], study.outcomes[2].run.grad_norm_sq[2])
@@ -147,7 +147,7 @@ def test_the_report_is_self_contained_and_says_what_the_verdicts_say(study, fold
     assert not re.findall(r"url\(\s*['\"]?(?!data:|#)|@import|<script[^>]+src|<iframe|<link", shown)
     assert shown.count("<math") > 10
     assert "\\" not in "".join(re.findall("<math.*?</math>", shown, re.S))
-    for name in ("config.json", "verdicts.json", "history.parquet"):
+    for name in ("config.json", "verdicts.json", "history.csv"):
         assert name in text
 
 

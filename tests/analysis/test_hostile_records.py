@@ -6,7 +6,7 @@ import shutil
 import pytest
 
 from dfltheory.analysis.config import load_plan
-from dfltheory.analysis.results import load_results, load_verdicts, write_tables
+from dfltheory.analysis.results import load_results, load_verdicts, write_table
 from dfltheory.analysis.sweep import sweep
 from tests.hostile import places, put, refused
 
@@ -96,4 +96,4 @@ def test_a_sweep_runs_a_cell_again_whose_record_is_none(swept, tmp_path, path):
     (tmp_path / "out" / "cells" / cell.name).write_text(json.dumps(put(record, path, [[1]])))
     results = load_results(tmp_path / "out")
     assert results.cells[0].status == "missing"
-    write_tables(results, tmp_path)
+    write_table(results, tmp_path)

@@ -399,7 +399,7 @@ def test_a_record_without_its_history_or_half_a_record_does_not_count(plan, copi
 def test_half_written_files_are_removed_and_no_others(plan, copied):
     out, keys = copied
     halves = [out / CELLS / f".{keys[0]}-abcd_123.json", out / ".sweep-abcdefgh.json"]
-    names = (".my-notes", ".results-abcdefgh.parquet", ".mine-abcdefgh.json", f"{CELLS}/notes.txt")
+    names = (".my-notes", ".results-abcdefgh.csv", ".mine-abcdefgh.json", f"{CELLS}/notes.txt")
     foreign = [out / name for name in names]
     for path in halves + foreign:
         path.write_text("x")

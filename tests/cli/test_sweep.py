@@ -52,7 +52,7 @@ def test_the_table_has_a_row_for_each_cell(file, capsys, undrawn):
     assert "ring" in said
     assert "complete" in said
     assert "2 cells run, 0 kept from before, 0 failed: here" in said
-    assert (file.parent / "here" / "results.parquet").is_file()
+    assert (file.parent / "here" / "results.csv").is_file()
 
 
 def test_a_violated_bound_is_a_failed_check(file, capsys, monkeypatch, undrawn):
@@ -116,7 +116,7 @@ def test_it_ends_with_a_report_and_figures(file, capsys, monkeypatch):
     for words in ("exponent in run.rounds", "Measured / bound over topology.name", "What was not tested"):
         assert words in page
     assert "Fitted exponent in run.rounds at topology.name = ring:" in page
-    for name in ("sweep.json", "cells/", "results.parquet", "history.parquet"):  # what lies beside the page
+    for name in ("sweep.json", "cells/", "results.csv"):  # what lies beside the page
         assert f"<code>{name}</code>" in page
         assert (file.parent / "here" / name).exists()
     assert "verdicts.json" not in page

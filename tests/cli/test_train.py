@@ -34,7 +34,7 @@ def test_it_is_the_librarys_run(capsys, tmp_path):
     }  # fmt: skip
     loaded = History.load(tmp_path / "history.safetensors")
     np.testing.assert_array_equal(loaded.grad_norm_sq, direct.grad_norm_sq)
-    frame = pd.read_parquet(tmp_path / "history.parquet")
+    frame = pd.read_csv(tmp_path / "history.csv")
     assert set(frame["measure"]) >= {"loss", "grad_norm_sq", "consensus"}
     stored = json.loads((tmp_path / "run.json").read_text())
     # to 2 neighbors on a ring, in each of 2 gossip steps, by 4 clients, in 10 rounds; doubles
