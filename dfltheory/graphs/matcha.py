@@ -99,7 +99,7 @@ class Matcha:
         count, m = len(self.matchings), self.m
         if self.budget == 1:
             return np.ones(count)
-        cp = convex_solver("MATCHA's probabilities")
+        cp = convex_solver("computing MATCHA's probabilities")
         p, connectivity = cp.Variable(count), cp.Variable()
         mean = sum(p[k] * self._laplacian(k).toarray() for k in range(count))
         lifted = mean + 2.0 * count / m  # the constant vector's eigenvalue 0 to 2 M, above all others

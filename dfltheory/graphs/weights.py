@@ -17,7 +17,7 @@ import networkx as nx
 import numpy as np
 import scipy.sparse as sp
 
-from dfltheory.errors import DFLTheoryError, GraphError, InputError, UnknownNameError
+from dfltheory.errors import DFLTheoryError, GraphError, InputError, MissingExtraError, UnknownNameError
 from dfltheory.graphs.connectivity import check_connected
 from dfltheory.graphs.eigen import laplacian_extremes
 from dfltheory.graphs.matrices import Matrix, adjacency, call, line_sums, nodes_in_order, real, settle
@@ -181,7 +181,7 @@ def fastest_mixing(graph: nx.Graph, least: float = 0.0, sparse: bool | None = No
         raise InputError(f"least = {least} must be between 0 and {largest:.6g}, 1/(1 + the largest degree)")
     if m == 1:
         return settle(sp.csr_array(np.ones((1, 1))), sparse)
-    cp = convex_solver("the fastest-mixing weights")
+    cp = convex_solver("computing the fastest-mixing weights")
     i, j = sp.coo_array(sp.triu(A, 1)).coords
     edges, ones = np.arange(len(i)), np.ones(len(i))
     incidence = sp.csr_array((np.r_[ones, -ones], (np.r_[i, j], np.r_[edges, edges])), shape=(m, len(i)))
@@ -199,12 +199,12 @@ def fastest_mixing(graph: nx.Graph, least: float = 0.0, sparse: bool | None = No
 
 
 def convex_solver(what: str) -> Any:
-    """cvxpy, with clarabel beside it, or one line that says how to get them for ``what``."""
+    """Return cvxpy if it and clarabel are installed; ``what`` needs them."""
     try:
         import clarabel  # noqa: F401 - the solver that cvxpy is asked for
         import cvxpy
     except ImportError as error:
-        raise DFLTheoryError(f"{what} need a convex solver: pip install '.[convex]'") from error
+        raise MissingExtraError(what, "convex") from error
     return cvxpy
 
 
