@@ -40,15 +40,15 @@ figures: $(DEV) ## every picture of the README, the documentation and the notebo
 	@OMP_NUM_THREADS=1 $(BIN)/python -m validation.figures
 
 generated: $(DEV) ## every page that code writes: audit, proofs, counterexamples, fields, coverage, fidelity, atlas, README's table
-	@OMP_NUM_THREADS=1 $(BIN)/python -m dfltheory.bounds.proofs_page docs/proofs.md
+	@OMP_NUM_THREADS=1 $(BIN)/python -m validation.pages.proofs docs/proofs.md
 	@OMP_NUM_THREADS=1 $(BIN)/python -m validation.statuses
-	@OMP_NUM_THREADS=1 $(BIN)/python -m dfltheory.bounds.page docs/audit.md README.md
-	@$(BIN)/python -m dfltheory.analysis.falsify.page docs/counterexamples docs/falsify.md README.md
-	@$(BIN)/python -m dfltheory.analysis.config.page docs/experiment-files.md
+	@OMP_NUM_THREADS=1 $(BIN)/python -m validation.pages.audit docs/audit.md README.md
+	@$(BIN)/python -m validation.pages.falsify docs/counterexamples docs/falsify.md README.md
+	@$(BIN)/python -m validation.pages.config docs/experiment-files.md
 	@OMP_NUM_THREADS=1 $(BIN)/python -m validation.coverage docs/coverage.json docs/verdicts.md
 	@$(BIN)/python -m tests.fidelity.page docs/fidelity.md
 	@$(BIN)/python -m tests.mutation --page docs/reliability.md
-	@OMP_NUM_THREADS=1 $(BIN)/python -m dfltheory.analysis.atlas_page docs/atlas.md docs/advice.json
+	@OMP_NUM_THREADS=1 $(BIN)/python -m validation.pages.atlas docs/atlas.md docs/advice.json
 	@OMP_NUM_THREADS=1 $(BIN)/python -m validation.scorecard docs/scorecard.json README.md paper.md
 
 test: $(DEV) ## the test suite, without the slow tests
@@ -105,7 +105,7 @@ notebooks: $(DEV) ## execute the notebooks again and keep what they show
 
 power: $(DEV) ## search false versions of the corrected theorems; goes on where it was stopped
 	@OMP_NUM_THREADS=1 $(BIN)/python -m dfltheory.analysis.falsify.power docs/power.json --seconds 60
-	@$(BIN)/python -m dfltheory.analysis.falsify.page docs/counterexamples docs/falsify.md README.md
+	@$(BIN)/python -m validation.pages.falsify docs/counterexamples docs/falsify.md README.md
 
 docs: $(DEV) ## the documentation, built strictly into site/
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict

@@ -8,9 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from dfltheory.bounds import page, registry
+from dfltheory.bounds import registry
 from dfltheory.bounds.canonical import statement_hash
+from dfltheory.bounds.source_digest import code, fingerprint
 from dfltheory.errors import InputError
+from validation.pages import audit as page
 
 ROOT = Path(__file__).parents[1]
 RENEW = "stale: run make generated"
@@ -20,7 +22,7 @@ RENEW = "stale: run make generated"
 def test_the_audit_and_the_proofs_follow_from_the_code_of_today(name):
     """By their fingerprint; slow tests (test_audit.py, test_kernel.py) compare what they say."""
     text = (ROOT / "docs" / name).read_text(encoding="utf-8")
-    assert re.findall(r"<!-- from dfltheory/bounds (\w+) -->", text) == [page.fingerprint()], RENEW
+    assert re.findall(r"<!-- from dfltheory/bounds (\w+) -->", text) == [fingerprint()], RENEW
 
 
 def test_proved_statements_are_those_of_the_page_of_proofs():
@@ -47,8 +49,8 @@ def test_the_table_of_the_readme_is_that_of_the_registry():
 
 def test_a_comment_is_no_code_and_a_sign_is():
     written = 'def f(x):\n    """Minus x."""\n\n    # a sign\n    return -x\n'
-    assert page.code(written) == page.code("def f(x):\n    return -x\n") == "def f(x):\n    return -x"
-    assert page.code(written) != page.code(written.replace("-x", "+x"))
+    assert code(written) == code("def f(x):\n    return -x\n") == "def f(x):\n    return -x"
+    assert code(written) != code(written.replace("-x", "+x"))
 
 
 def test_one_command_names_every_page_that_says_it_is_generated():

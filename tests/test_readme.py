@@ -69,7 +69,7 @@ def test_figures_stand_beside_the_command_that_makes_them():
     for path, caption in pictures:
         assert f"`python -m validation.figures --only {made[path]}`" in caption
     page = (Path(__file__).parent.parent / "docs/falsify.md").read_text()
-    command = "python -m dfltheory.analysis.falsify.page docs/counterexamples docs/falsify.md README.md"
+    command = "python -m validation.pages.falsify docs/counterexamples docs/falsify.md README.md"
     assert f"`{command}`" in page
     counts = r"Searches refute (\d+) of (\d+)\D+(\d+) of (\d+) controls\D+(\d+) of (\d+) corrected"
     (shown,), (counted,) = re.findall(counts, README), re.findall(counts, page)

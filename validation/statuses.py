@@ -130,7 +130,7 @@ def _below_one(ratio: float) -> str:
 
 def _proof_status(result: Mapping[str, Any]) -> Status:
     """The status that a proof check gives."""
-    command = "python -m dfltheory.bounds.proofs_page docs/proofs.md"
+    command = "python -m validation.pages.proofs docs/proofs.md"
     if result["method"] == "kernel-checked":
         parent = ""
         if "from" in result:

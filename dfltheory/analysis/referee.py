@@ -1,10 +1,9 @@
-"""A referee's page on one statement: verdict, mistakes, refutation, what holds instead, where it speaks at
-all."""
+"""A referee's page on one statement: verdict, findings, refutation, what holds instead, where the bound is
+nonvacuous."""
 
 from __future__ import annotations
 
 import io
-from collections import Counter
 from collections.abc import Callable, Mapping
 from hashlib import sha256
 from pathlib import Path
@@ -23,15 +22,13 @@ from dfltheory.analysis.plots import look
 from dfltheory.analysis.report import mathml, template, worded
 from dfltheory.bounds import registry
 from dfltheory.bounds.canonical import statement_hash
-from dfltheory.bounds.checks.errata import Entry, Errata, behind, errata
 from dfltheory.bounds.checks.everyday import everyday
-from dfltheory.bounds.checks.ledger import ORDER as STATUSES
-from dfltheory.bounds.checks.ledger import examine
+from dfltheory.bounds.checks.finding import Finding
 from dfltheory.bounds.checks.run import audit
 from dfltheory.bounds.checks.vacuous import trivials
 from dfltheory.bounds.display import condition_latex, expression_latex, sequences
-from dfltheory.bounds.errata import names_of, statement
-from dfltheory.bounds.page import examined, fingerprint, headline, held, mended_terms, name_of, verdict
+from dfltheory.bounds.headlines import corrected_variant, examined, headline, name_of
+from dfltheory.bounds.source_digest import fingerprint
 from dfltheory.bounds.status import Status
 from dfltheory.bounds.symbols import GLOSSARY, step_names
 from dfltheory.bounds.theorem import Theorem
@@ -68,16 +65,11 @@ def referee(
     if counterexample is not None:
         say(f"replaying {counterexample.name}")
         status = replayed_status(theorem, counterexample)
-    say(f"auditing {theorem}, and its paper with each mistake mended: this may take a minute")
-    found, mine = _errata(theorem)
-    open_ = [str(f) for f in found.unattributed if f in mine]
-    entries = found.of(theorem)
-    claim = held(theorem, entries)
-    instead = statement(claim) if claim else None
+    say(f"auditing {theorem}")
+    findings = _findings(theorem)
+    errors = [finding for finding in findings if finding.severity == "error"]
+    instead = corrected_variant(theorem) if status.refuted or errors else None
     saved = counterexample
-    say("examining the lines of the statement and its proof")
-    lines = _lines(theorem)
-    counts = Counter(status for _, _, status, _ in lines)
     say("drawing" if saved is None else f"running {saved.name}, drawing")
     picture, caption = (None, "") if saved is None else _refutation(saved, theorem, instead)
     phase, said = _phase(theorem)
@@ -86,37 +78,23 @@ def referee(
     return template("referee.html.j2").render(
         name=name_of(theorem),
         theorem=theorem,
-        verdict=worded(
-            headline(
-                theorem,
-                entries,
-                None,
-                linked=False,
-                left=len(open_),
-                status=status,
-                reference=reference,
-            )
-        ),
+        verdict=worded(headline(theorem, status, len(errors), reference)),
         formula=mathml(theorem.latex(), "block"),
         conditions=[mathml(condition_latex(c, theorem)) for c in theorem.conditions],
         assumptions=[worded(words) for words in theorem.assumptions],
         sequences=sequences(theorem),
-        entries=[_told(e, theorem) for e in entries],
-        open=open_,
+        findings=[str(finding) for finding in findings if finding.severity != "note"],
         picture=picture,
         caption=caption,
         instead=instead,
         certificate="" if instead is None else str(instead.status),
         status=status,
         shown=f"{_DRAW} {command} --counterexample FILE" if status.refuted and saved is None else "",
-        examined=worded(examined(theorem, status, sum(f.severity == "error" for f in mine), reference)),
+        examined=worded(examined(theorem, status, len(errors), reference)),
         instead_formula="" if instead is None else mathml(instead.latex(), "block"),
         phase=phase,
         phase_caption=said,
         replay="" if saved is None else f"dfltheory falsify --replay {saved}",
-        lines=lines,
-        worst=[line for line in lines if line[2] == STATUSES[0]],
-        tally=", ".join(f"{counts[status]} {status}" for status in STATUSES if counts[status]),
         command=command,
         hashes=hashes,
         versions=installed_versions(),
@@ -151,44 +129,10 @@ def replayed_status(theorem: Theorem, counterexample: Path) -> Status:
     )
 
 
-def _errata(theorem: Theorem) -> tuple[Errata, list[Any]]:
-    """What the audit finds in a statement; the errata of its paper, where it is of one."""
-    paper = theorem.key.split(".")[0]
-    with np.errstate(all="ignore"):  # the audit looks outside the conditions as well
-        mine = audit(theorem)
-        if registry.known(theorem.key, theorem.variant):
-            return errata(paper, mine), mine
-    return Errata(paper, (), tuple(f for f in mine if f.severity == "error")), mine
-
-
-def _told(entry: Entry, theorem: Theorem) -> dict[str, Any]:
-    """An entry's words, its formulas set."""
-    mistake = entry.mistake
-    shown = [f"{line.place}: `{examine(line).how}`" for line in entry.lines[:1]]
-    evidence = [entry.evidence.says] if entry.evidence is not None else shown
-    begins, verified = mistake.statement, verdict(entry)
-    mends = mistake.mend or mistake.demand or mistake.instead
-    if begins and mends and mistake.origin not in names_of(theorem) and not (entry.own or entry.inherited):
-        # its own checks were not run for this page
-        verified = f"`dfltheory audit {begins.key} --variant {begins.variant}` examines where it begins."
-    return {
-        "id": mistake.id,
-        "severity": mistake.severity,
-        "place": worded(mistake.place),
-        "cause": worded(mistake.cause),
-        "mend": [(words, mathml(latex, "block")) for words, latex in mended_terms(mistake)],
-        "evidence": worded(evidence[0]) if evidence else None,
-        "verified": worded(verified),
-    }
-
-
-def _lines(theorem: Theorem) -> list[tuple[str, Any, str, str]]:
-    """The ledger's lines of this statement and of its proof."""
-    paper = theorem.key.split(".")[0]
-    read = registry.ledger(paper) if paper in registry.papers() else ()
-    keys = {t.key for t in behind(theorem)}
-    told = [(line, examine(line)) for line in read if line.of.partition(":")[0] in keys]
-    return [(line.place, mathml(line.latex), found.status, found.how) for line, found in told]
+def _findings(theorem: Theorem) -> list[Finding]:
+    """What the audit finds in a statement."""
+    with np.errstate(all="ignore"):  # the audit evaluates outside of the conditions as well
+        return audit(theorem)
 
 
 # -- pictures ------------------------------------------------------------------------------------------------

@@ -20,7 +20,6 @@ def audit(
         list[str] | None, typer.Option(help="One check only; may be given several times.")
     ] = None,
     notes: Annotated[bool, typer.Option(help="Print notes as well as errors and warnings.")] = True,
-    markdown: Annotated[bool, typer.Option("--markdown", help="Print the page of the docs.")] = False,
     json: AsJson = False,
 ) -> None:
     """Audit a theorem: units, limits, monotonicity, agreement, derivations, corollaries, conditions,
@@ -48,13 +47,8 @@ def audit(
     findings = bounds.audit(own or key, None if own else variant, tuple(check or ()))
     counts = {s: sum(f.severity == s for f in findings) for s in ("error", "warning", "note")}
     document: dict[str, Any] = {"counts": counts, "findings": [f.as_dict() for f in findings]}
-    if markdown:
-        from dfltheory.bounds.page import markdown as page
-
-        text = page(findings)
-    else:
-        shown = [f for f in findings if notes or f.severity != "note"]
-        summary = f"{counts['error']} errors, {counts['warning']} warnings, {counts['note']} notes"
-        text = "\n".join([*(str(f) for f in shown), summary])
+    shown = [f for f in findings if notes or f.severity != "note"]
+    summary = f"{counts['error']} errors, {counts['warning']} warnings, {counts['note']} notes"
+    text = "\n".join([*(str(f) for f in shown), summary])
     emit(document, text, json)
     leave(not counts["error"])

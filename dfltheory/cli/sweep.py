@@ -60,7 +60,7 @@ def sweep(
         dfltheory sweep --fields
     """
     if fields:
-        from dfltheory.analysis.config.page import field_documents, fields_page
+        from dfltheory.analysis.config.fields_table import field_documents, fields_page
 
         emit({"fields": field_documents()}, fields_page(), as_json)
         return

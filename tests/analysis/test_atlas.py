@@ -9,7 +9,6 @@ import sympy as sp
 
 import dfltheory as dfl
 from dfltheory import bounds, cli
-from dfltheory.analysis import atlas_page
 from dfltheory.analysis.atlas import (
     HORIZONS,
     best_bounds,
@@ -24,6 +23,7 @@ from dfltheory.analysis.atlas import (
 from dfltheory.bounds import Condition, LeftSide, Scope, Theorem
 from dfltheory.bounds import symbols as s
 from dfltheory.errors import InputError, UnknownNameError
+from validation.pages import atlas as atlas_page
 
 
 def own(parts, conditions=(), key="own.theorem", algorithms=("DFedAvg",)):
@@ -272,7 +272,7 @@ PAGE = (DOCS / "atlas.md").read_text(encoding="utf-8")
 
 @pytest.mark.slow
 def test_the_page_is_not_stale():
-    renewal = "renew it: python -m dfltheory.analysis.atlas_page docs/atlas.md docs/advice.json"
+    renewal = "renew it: python -m validation.pages.atlas docs/atlas.md docs/advice.json"
     assert atlas_page.markdown(DOCS / "advice.json") == PAGE, renewal
 
 

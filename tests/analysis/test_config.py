@@ -16,12 +16,13 @@ from hypothesis import strategies as st
 
 from dfltheory import algorithms, graphs
 from dfltheory.analysis.config import load_experiment, load_plan, read_plan
-from dfltheory.analysis.config.page import MARK, field_documents, fields_page, meaning, renew
+from dfltheory.analysis.config.fields_table import field_documents, fields_page, meaning
 from dfltheory.analysis.config.plan import ALL, configuration_hash
 from dfltheory.analysis.experiment import perform
 from dfltheory.analysis.statistics import ENOUGH, Method
 from dfltheory.errors import DFLTheoryError, InputError, UnknownNameError
 from dfltheory.instances.document import fits, names_of, options_of, short, words_of
+from validation.pages.config import MARK, renew
 
 PAGE = Path(__file__).parents[2] / "docs" / "experiment-files.md"
 
@@ -473,7 +474,7 @@ def test_labels_are_short():
 
 def test_the_page_is_what_the_code_says(tmp_path):
     told, _, generated = PAGE.read_text(encoding="utf-8").partition(MARK)
-    renewal = "renew it: python -m dfltheory.analysis.config.page docs/experiment-files.md"
+    renewal = "renew it: python -m validation.pages.config docs/experiment-files.md"
     assert generated.strip() == fields_page().strip(), renewal
     copied = tmp_path / "page.md"
     copied.write_text(f"{told}{MARK}\nold\n")

@@ -8,11 +8,12 @@ from pathlib import Path
 import pytest
 
 from dfltheory import cli
-from dfltheory.analysis.falsify import certify, page, replay, survey
+from dfltheory.analysis.falsify import certify, replay, survey
 from dfltheory.analysis.falsify.document import BYTES, read_document
 from dfltheory.errors import DFLTheoryError
 from tests.hostile import places, put
 from tests.hostile import refused as refused_by
+from validation.pages import falsify as page
 
 FOLDER = Path(__file__).parents[2] / "docs" / "counterexamples"
 CODE = "__import__('os').system('touch {}')"

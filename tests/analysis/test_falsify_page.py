@@ -11,7 +11,7 @@ import pytest
 import sympy as sp
 
 import dfltheory as dfl
-from dfltheory.analysis.falsify import page, replay, survey
+from dfltheory.analysis.falsify import replay, survey
 from dfltheory.analysis.falsify.certify import core_says
 from dfltheory.analysis.falsify.closed_forms import CLOSED_FORMS, noise_for_ever
 from dfltheory.analysis.falsify.power import (
@@ -32,6 +32,7 @@ from dfltheory.bounds import registry
 from dfltheory.bounds import symbols as s
 from dfltheory.bounds.checks.units import check_units
 from dfltheory.bounds.symbols import GLOSSARY
+from validation.pages import falsify as page
 
 FOLDER = Path(__file__).parents[2] / "docs" / "counterexamples"
 FILES = sorted(FOLDER.glob("*.json"))

@@ -16,9 +16,8 @@ from dfltheory import bounds
 from dfltheory.analysis import referee
 from dfltheory.analysis.report import worded
 from dfltheory.bounds import symbols as s
-from dfltheory.bounds.checks.errata import Errata
 from dfltheory.bounds.checks.run import CHECKS, applicable_checks
-from dfltheory.bounds.page import examined
+from dfltheory.bounds.headlines import examined
 from dfltheory.cli import run
 from dfltheory.errors import DFLTheoryError, InputError
 
@@ -30,16 +29,8 @@ SHORT = SAVED.with_name("dfedsgpsm.theorem_1-appendix.json")
 
 @pytest.fixture(scope="module")
 def page():
-    """With a twelfth of the ledger's lines: all of them are examined in tests/bounds/test_ledger.py."""
-    known = referee.registry
-    part = SimpleNamespace(
-        known=known.known, papers=known.papers, ledger=lambda paper: known.ledger(paper)[::12]
-    )
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(referee, "registry", part)
-        return referee.referee(
-            bounds.get("dfedsgpsm.theorem_1"), "dfltheory referee dfedsgpsm.theorem_1", SAVED
-        )
+    """The page on a refuted theorem, with its saved counterexample."""
+    return referee.referee(bounds.get("dfedsgpsm.theorem_1"), "dfltheory referee dfedsgpsm.theorem_1", SAVED)
 
 
 def test_the_page_loads_nothing_and_says_what_is_wrong_and_what_holds(page):
@@ -48,7 +39,7 @@ def test_the_page_loads_nothing_and_says_what_is_wrong_and_what_holds(page):
     )
     assert "<script" not in page
     assert "is false as printed" in page
-    assert "DFedSGPSM-E4" in page
+    assert "<li>error: dfedsgpsm.theorem_1" in page
     assert page.count("<svg") == 2
     assert "<math" in page
     assert "fresh draws each gossip step" in page
@@ -114,7 +105,7 @@ def test_a_theorem_of_ones_own_and_words_that_look_like_tags(tmp_path):
     assert "<b>mine</b>" not in text
     assert "&lt;b&gt;mine" in text
     assert "<i>odd" not in text
-    assert "Findings that no entry explains" in text
+    assert "the audit reports" in text
     with pytest.raises(InputError, match=r"must end in \.html"):
         referee.write(mine, tmp_path / "page.pdf", "", None, print)
 
@@ -125,7 +116,7 @@ def test_the_command_writes_the_page(tmp_path, capsys):
     told = capsys.readouterr()
     assert json.loads(told.out) == {"key": "dfedsam.lemma_D3", "variant": "printed", "page": str(out)}
     assert told.err.startswith("auditing dfedsam.lemma_D3 (printed)"), "nobody waits in silence"
-    assert "DFedSAM-E9" in out.read_text(encoding="utf-8")
+    assert "Lemma D.3" in out.read_text(encoding="utf-8")
     assert run(["referee", "dfedsam.lemma_D33"]) == 2
 
 
@@ -134,9 +125,8 @@ def test_the_command_writes_the_page(tmp_path, capsys):
 
 @pytest.fixture
 def quick(monkeypatch):
-    """Without the audit of the whole paper, the ledger and the pictures, which have their own tests."""
-    monkeypatch.setattr(referee, "_errata", lambda theorem: (Errata("none", (), ()), []))
-    monkeypatch.setattr(referee, "_lines", lambda theorem: [])
+    """Without the audit and the pictures, which have their own tests."""
+    monkeypatch.setattr(referee, "_findings", lambda theorem: [])
     monkeypatch.setattr(referee, "_phase", lambda theorem: (None, ""))
 
 
@@ -170,7 +160,7 @@ def test_what_ran_is_reported_and_what_did_not_has_its_command(key, variant, sai
 def test_errors_of_the_audit_are_counted_where_it_is_said_what_ran(quick, monkeypatch):
     theorem = bounds.get("dfedsam.theorem_4_5")
     finding = SimpleNamespace(severity="error")
-    monkeypatch.setattr(referee, "_errata", lambda theorem: (Errata("none", (), ()), [finding, finding]))
+    monkeypatch.setattr(referee, "_findings", lambda theorem: [finding, finding])
     text = referee.referee(theorem, "dfltheory referee")
     assert "checks report 2 errors" in text
     assert "report no error" not in text

@@ -19,7 +19,7 @@ import pytest
 import sympy as sp
 
 from dfltheory import bounds, certify
-from dfltheory.bounds import proofs_page, regions, registry
+from dfltheory.bounds import regions, registry
 from dfltheory.bounds import symbols as s
 from dfltheory.bounds.certificates import check, export, files
 from dfltheory.bounds.certificates.form import Form, Lemma
@@ -32,6 +32,7 @@ from dfltheory.bounds.clauses import Condition
 from dfltheory.bounds.steps import Put, Step
 from dfltheory.bounds.symbols import GLOSSARY, step_names
 from dfltheory.errors import InputError
+from validation.pages import proofs as proofs_page
 
 STEPS = {step.claim: step for step in files.corrected_steps()}
 SHARP = "dfedsam.theorem_4_5:corrected_sharper"

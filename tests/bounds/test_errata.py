@@ -11,7 +11,7 @@ import pytest
 import sympy as sp
 
 from dfltheory import bounds
-from dfltheory.bounds import page, registry
+from dfltheory.bounds import registry
 from dfltheory.bounds import symbols as s
 from dfltheory.bounds.checks import errata as errata_module
 from dfltheory.bounds.checks.corollaries import compare_rate
@@ -25,6 +25,7 @@ from dfltheory.bounds.ledger import Line
 from dfltheory.bounds.steps import Step, inherited
 from dfltheory.bounds.theorem import Condition
 from dfltheory.errors import InputError
+from validation.pages import audit as page
 
 DOCS = Path(__file__).parents[2] / "docs"
 LEMMA = "dfedsgpsm.lemma_3"

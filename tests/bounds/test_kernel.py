@@ -18,7 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dfltheory.bounds import kernel as r
-from dfltheory.bounds import proofs_page, proved, registry
+from dfltheory.bounds import proved, registry
 from dfltheory.bounds import symbols as s
 from dfltheory.bounds.algorithm_rounds import ROUNDS
 from dfltheory.bounds.certificates import files
@@ -55,6 +55,7 @@ from dfltheory.bounds.moments import (
 from dfltheory.bounds.script import Script
 from tests.bounds.vocabulary import UK, VK, U, V, gossiping, push_sum
 from tests.bounds.worlds import Line, Problem, Recorder, World, admm_run, gossip_run, push_run, split_run
+from validation.pages import proofs as proofs_page
 
 R = sp.Rational
 GROWING = Lag(lag, count * (count + 1) / 2, count * (count + 1) * (2 * count + 1) / 6)

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import dfltheory as dfl
-from dfltheory.analysis.falsify.page import markdown
 from validation import claims, run_all, searched
+from validation.pages.falsify import markdown
 
 
 def test_statuses_refute_what_the_page_of_counterexamples_counts():

@@ -6,9 +6,9 @@ import pytest
 
 from dfltheory import bounds
 from dfltheory.analysis.scorecard import CORRECTED, PRINTED, Cell, Row, markdown, summary
-from dfltheory.bounds import page
 from dfltheory.errors import InputError
 from validation import claims, run_all, scorecard, searched
+from validation.pages import audit as page
 
 
 def verdict(key, variant, kind, ratio=0.5):

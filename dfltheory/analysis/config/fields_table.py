@@ -1,21 +1,13 @@
-"""Every field of an experiment file, documented from the code that checks it.
-
-``docs/experiment-files.md`` holds this text below a mark, and a test compares them. After a change of options
-or docstrings, ``python -m dfltheory.analysis.config.page docs/experiment-files.md`` writes it anew.
-"""
+"""Fields of experiment files, documented from the code that checks them: ``dfltheory sweep --fields``."""
 
 from __future__ import annotations
 
 import inspect
 import re
-import sys
-from pathlib import Path
 from typing import Any
 
 from dfltheory.analysis.config.plan import ALL, TOP_LEVEL
 from dfltheory.analysis.markdown import table
-from dfltheory.errors import InputError
-from dfltheory.files import write_text
 from dfltheory.instances.document import REQUIRED, Field, builder, names_of, options_of
 
 SWEEP_HELP = (
@@ -100,19 +92,3 @@ def _shown(default: Any) -> str:
     if isinstance(default, bool):
         return str(default).lower()
     return f'"{default}"' if isinstance(default, str) else str(default).removeprefix("torch.")
-
-
-MARK = "<!-- below: `dfltheory sweep --fields` -->"
-"""What stands above the generated part of the page."""
-
-
-def renew(page: Path) -> None:
-    """Write the fields anew below the mark of a page."""
-    written, mark, _ = page.read_text(encoding="utf-8").partition(MARK)
-    if not mark:
-        raise InputError(f"{page} has no line {MARK}")
-    write_text(page, f"{written}{MARK}\n\n{fields_page()}\n")
-
-
-if __name__ == "__main__":
-    renew(Path(sys.argv[1]))

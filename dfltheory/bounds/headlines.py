@@ -1,0 +1,95 @@
+"""Sentences about a statement: its name in the paper, its status, and what was examined."""
+
+from __future__ import annotations
+
+import shlex
+
+from dfltheory.bounds import registry
+from dfltheory.bounds.checks.run import CHECKS, applicable_checks
+from dfltheory.bounds.status import Status
+from dfltheory.bounds.theorem import Theorem
+
+
+def name_of(theorem: Theorem) -> str:
+    """The paper's own name of a statement: ``Theorem 4.5, eq. (7)``."""
+    citation = registry.paper(theorem.key.split(".")[0]).citation if registry.peers(theorem) else ""
+    return theorem.source.removeprefix(f"{citation}, ") or theorem.title
+
+
+def headline(theorem: Theorem, status: Status, errors: int, reference: str = "") -> str:
+    """The verdict on a statement from its ``status`` and the number of ``errors`` of the audit.
+
+    ``reference`` is the name by which the caller gave a statement that is not registered, as ``FILE.py:NAME``.
+    """
+    name = f"{name_of(theorem)} (`{theorem.key}`)"
+    if status.refuted:
+        return f"**{name} is false as printed**: {refutation(theorem, status)}.{instead(theorem)}"
+    if errors:
+        count = "1 error" if errors == 1 else f"{errors} errors"
+        return f"{name}: the audit reports {count}."
+    return f"{name}: {examined(theorem, status, reference=reference)}."
+
+
+def instead(theorem: Theorem) -> str:
+    """A sentence that names the corrected variant of a statement, where the registry has one."""
+    corrected = corrected_variant(theorem)
+    if corrected is None:
+        return ""
+    return f" What holds instead: `{corrected.key}:{corrected.variant}`."
+
+
+def corrected_variant(theorem: Theorem) -> Theorem | None:
+    """The registered variant ``corrected`` of another variant."""
+    if theorem.variant == "corrected" or not registry.known(theorem.key, "corrected"):
+        return None
+    return registry.get(theorem.key, "corrected")
+
+
+def refutation(theorem: Theorem, status: Status) -> str:
+    """What refutes a statement, in words."""
+    what = "family of problems" if theorem.order else "instance"
+    return f"a saved {what} inside all its assumptions: {status.how}"
+
+
+def examined(theorem: Theorem, status: Status, errors: int = 0, reference: str = "") -> str:
+    """Which checks and searches of a statement ran, and the commands of those that did not.
+
+    ``errors`` is the number of errors that the audit reports; ``reference`` as in :func:`headline`.
+    """
+    count = {0: "no error", 1: "1 error"}.get(errors, f"{errors} errors")
+    said = [f"{_checks(theorem)} {count}", _searched(theorem, status, reference)]
+    if status.kind == "not examined":
+        said.append("its proof was not checked by the proof kernel")
+    elif not status.refuted:
+        said.append(f"{status.kind}: {status.how}")
+    return "; ".join(said)
+
+
+def _checks(theorem: Theorem) -> str:
+    """The checks that examined something, and those that had nothing to examine."""
+    ran = applicable_checks(theorem)
+    idle = [name for name in CHECKS if name not in ran]
+    nothing = f"; nothing to examine: {', '.join(idle)}" if idle else ""
+    verb = "check reports" if len(ran) == 1 else "checks report"
+    return f"audit ({', '.join(ran)}{nothing}): {len(ran)} {verb}"
+
+
+_FALSIFY_CALL = "dfltheory.falsify(theorem)"
+"""What searches a theorem that is neither registered nor in a file that was named."""
+
+
+def _searched(theorem: Theorem, status: Status, reference: str) -> str:
+    if status.search:
+        return f"search for a counterexample: {status.search}"
+    searchable = theorem.order or theorem.kind in ("theorem", "corollary")
+    if not searchable:
+        return f"not searched for a counterexample: `dfltheory falsify` does not search a {theorem.kind}"
+    command = f"dfltheory falsify {theorem.key}"
+    if registry.known(theorem.key, theorem.variant):
+        command += f" --variant {theorem.variant}"
+    else:
+        command = f"dfltheory falsify {shlex.quote(reference)}" if reference else _FALSIFY_CALL
+    return f"not searched for a counterexample: `{command}` searches"
+
+
+__all__ = ["corrected_variant", "examined", "headline", "instead", "name_of", "refutation"]
