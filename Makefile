@@ -83,8 +83,8 @@ nightly: $(DEV) ## N=100000 examples of each property in CHEAP, the tests whose 
 MATRIX ?= 3.11-lowest 3.11-newest 3.12-newest 3.13-newest
 PART ?= $(addprefix tests/, models test_files.py graphs/test_spectral.py bounds/test_tree.py bounds/test_theorem.py \
 	algorithms/test_twins.py tasks/test_quadratics.py tasks/test_hostile_data.py training/test_train.py \
-	training/test_checkpoint.py training/test_half_precision.py testing/test_networks.py analysis/test_compare.py \
-	analysis/test_statistics.py analysis/test_exact.py analysis/test_falsify_files.py cli/test_bound.py cli/test_sweep.py)
+	training/test_checkpoint.py training/test_half_precision.py testing/test_networks.py verdicts/test_compare.py \
+	verdicts/test_statistics.py exact/test_exact.py counterexamples/test_falsify_files.py cli/test_bound.py cli/test_sweep.py)
 
 .matrix/%/.installed: pyproject.toml constraints-lowest.txt
 	@python$(firstword $(subst -, ,$*)) -m venv .matrix/$*
@@ -104,7 +104,7 @@ notebooks: $(DEV) ## execute the notebooks again and keep what they show
 		../$(BIN)/jupyter execute --inplace *.ipynb
 
 power: $(DEV) ## search false versions of the corrected theorems; goes on where it was stopped
-	@OMP_NUM_THREADS=1 $(BIN)/python -m dfltheory.analysis.falsify.power docs/power.json --seconds 60
+	@OMP_NUM_THREADS=1 $(BIN)/python -m dfltheory.counterexamples.power docs/power.json --seconds 60
 	@$(BIN)/python -m validation.pages.falsify docs/counterexamples docs/falsify.md README.md
 
 docs: $(DEV) ## the documentation, built strictly into site/

@@ -61,8 +61,13 @@ KINDS = {  # the command, and how it ends
     "falsify": (f"dfltheory {FALSIFY}", 1),
     "reproduce": ("validation.reproduce dfedsam.figure_2 --scale tiny --jobs 1 --out out", 0),
 }
-IMPORTED = ["dfltheory.cli", "dfltheory.analysis.report", "dfltheory.analysis.sweep", "dfltheory.training"]
-IMPORTED += ["dfltheory.analysis.falsify", "dfltheory.analysis.plots", "validation.reproduce.work"]
+IMPORTED = [
+    "dfltheory.cli",
+    "dfltheory.experiments.report",
+    "dfltheory.experiments.sweep",
+    "dfltheory.training",
+]
+IMPORTED += ["dfltheory.counterexamples", "dfltheory.plots", "validation.reproduce.work"]
 IMPORTED += [
     "pandas",
     "scipy.stats",
@@ -91,7 +96,7 @@ def numbers(path: Path) -> Any:
         frame = pd.read_csv(path)
         return frame.drop(columns=[c for c in frame if "seconds" in str(c)]).to_csv()
     if path.suffix == ".safetensors":
-        from dfltheory.runs import storage
+        from dfltheory.training import storage
 
         tensors, document = storage.read(path, "dfltheory.History")
         return {k: v.numpy().tobytes() for k, v in tensors.items()}, _timeless(document)

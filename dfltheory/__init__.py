@@ -17,27 +17,56 @@ from typing import TYPE_CHECKING, Any
 from dfltheory.version import __version__ as __version__
 
 if TYPE_CHECKING:
-    from dfltheory import algorithms, analysis, bounds, graphs, models, tasks, testing, training
-    from dfltheory.analysis.atlas import atlas
-    from dfltheory.analysis.compare import compare
-    from dfltheory.analysis.exact import exact_history
-    from dfltheory.analysis.falsify import falsify
-    from dfltheory.analysis.rate_fit import rate_fit
-    from dfltheory.instances.instance import Instance
+    from dfltheory import (
+        algorithms,
+        bounds,
+        counterexamples,
+        exact,
+        experiments,
+        graphs,
+        models,
+        plots,
+        rates,
+        tasks,
+        testing,
+        training,
+        verdicts,
+    )
+    from dfltheory.bound_atlas import atlas
+    from dfltheory.counterexamples import falsify
+    from dfltheory.exact import exact_history
     from dfltheory.plugin import reduces_to, respects
+    from dfltheory.rates import rate_fit
+    from dfltheory.training.instance import Instance
     from dfltheory.training.loop import train
+    from dfltheory.verdicts.compare import compare
 
-_SUBPACKAGES = ("algorithms", "analysis", "bounds", "graphs", "models", "tasks", "testing", "training")
+_SUBPACKAGES = (
+    "algorithms",
+    "bound_atlas",
+    "bounds",
+    "counterexamples",
+    "exact",
+    "experiments",
+    "graphs",
+    "models",
+    "plots",
+    "rates",
+    "tasks",
+    "testing",
+    "training",
+    "verdicts",
+)
 _NAMES = {
     "train": "dfltheory.training.loop",
-    "Instance": "dfltheory.instances.instance",
-    "compare": "dfltheory.analysis.compare",
-    "atlas": "dfltheory.analysis.atlas",
+    "Instance": "dfltheory.training.instance",
+    "compare": "dfltheory.verdicts.compare",
+    "atlas": "dfltheory.bound_atlas",
     "respects": "dfltheory.plugin",
     "reduces_to": "dfltheory.plugin",
-    "falsify": "dfltheory.analysis.falsify",
-    "exact_history": "dfltheory.analysis.exact",
-    "rate_fit": "dfltheory.analysis.rate_fit",
+    "falsify": "dfltheory.counterexamples",
+    "exact_history": "dfltheory.exact",
+    "rate_fit": "dfltheory.rates",
     "ProblemConstants": "dfltheory.constants",
     "NetworkConstants": "dfltheory.constants",
     "DFLTheoryError": "dfltheory.errors",
@@ -59,19 +88,24 @@ def __dir__() -> list[str]:
 __all__ = [
     "Instance",
     "algorithms",
-    "analysis",
     "atlas",
     "bounds",
     "compare",
+    "counterexamples",
+    "exact",
     "exact_history",
+    "experiments",
     "falsify",
     "graphs",
     "models",
+    "plots",
     "rate_fit",
+    "rates",
     "reduces_to",
     "respects",
     "tasks",
     "testing",
     "train",
     "training",
+    "verdicts",
 ]

@@ -29,7 +29,7 @@ def undrawn(monkeypatch):
     """Figures become empty files, where what they show is not the point."""
     from tests.drawing import drawing
 
-    monkeypatch.setattr("dfltheory.analysis.plots.look.write", drawing())
+    monkeypatch.setattr("dfltheory.plots.look.write", drawing())
 
 
 @pytest.fixture(scope="session")

@@ -1,6 +1,6 @@
 """Figures in fewer formats: to draw one takes half a second, in each."""
 
-from dfltheory.analysis.plots import look
+from dfltheory.plots import look
 
 
 def drawing(*suffixes):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import dfltheory as dfl
-from dfltheory.analysis import plots
+from dfltheory import plots
 
 MEASURED = {"min": "least over rounds", "mean": "mean over rounds", "last": "at the last round"}
 

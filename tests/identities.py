@@ -145,7 +145,7 @@ def _train(draw: Draw, algorithm: Any, task: Any, W: Any, x0: np.ndarray) -> Any
         seeds=len(x0),
         x0=x0,
         evaluate_every=draw.T,
-        metrics=[dfl.analysis.dist_sq],
+        metrics=[dfl.verdicts.dist_sq],
         progress=False,
     )
 

@@ -19,11 +19,11 @@ import dfltheory as dfl
 from dfltheory import cli
 from dfltheory.algorithms.base import Algorithm, State
 from dfltheory.algorithms.base import replace as with_fields
-from dfltheory.analysis.falsify import replay
 from dfltheory.bounds import GLOSSARY, Condition, LeftSide, Scope, Theorem
 from dfltheory.bounds.document import theorem_from_document, theorem_to_document
 from dfltheory.bounds.symbols import LENGTH_SQ, NEUTRAL
 from dfltheory.bounds.units import ONE
+from dfltheory.counterexamples import replay
 
 S = {name: GLOSSARY[name].symbol for name in GLOSSARY}
 

@@ -8,9 +8,9 @@ import torch
 
 import dfltheory.algorithms as alg
 from dfltheory import admm, tasks, train
-from dfltheory.analysis.exact import exact_history
 from dfltheory.bounds.papers.dfedadmm.corrected import THETA, P
 from dfltheory.bounds.papers.dfedadmm.printed import GAMMA, LEFT
+from dfltheory.exact import exact_history
 
 NEAR = 2.0**-50
 PAIRS = [

@@ -97,8 +97,8 @@ GRAPHS = "dfltheory.graphs, numpy; dfltheory.graphs.check_mixing_matrix(numpy.ey
         ("dfltheory, dfltheory.bounds, dfltheory.cli", "torch sympy matplotlib scipy networkx cvxpy pandas"),
         ("dfltheory.bounds.theorem, dfltheory.graphs", "torch matplotlib scipy.optimize scipy.linalg cvxpy"),
         (GRAPHS, "torch sympy matplotlib cvxpy pandas"),
-        ("dfltheory.loggers", "wandb mlflow tensorboard torch"),
-        ("dfltheory.analysis.rational", "torch dfltheory.analysis.falsify"),
+        ("dfltheory.training.loggers", "wandb mlflow tensorboard"),
+        ("dfltheory.counterexamples.rational", "torch dfltheory.counterexamples.core"),
         ("dfltheory.plugin", "torch sympy hypothesis pytest numpy"),
     ],
 )

@@ -21,10 +21,13 @@ from dfltheory.cli import run
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
-# these have tests of their own: tests/testing/test_page.py, tests/analysis/test_config.py
+# these have tests of their own: tests/testing/test_page.py, tests/experiments/test_config.py
 ELSEWHERE = ("property-testing.md", "experiment-files.md")
 PAGES = sorted(p for p in (*DOCS.glob("*.md"), *DOCS.glob("guides/*.md")) if p.name not in ELSEWHERE)
-PACKAGES = ("graphs", "bounds", "tasks", "models", "algorithms", "training", "analysis", "testing")
+PACKAGES = (
+    *("graphs", "bounds", "tasks", "models", "algorithms", "training", "verdicts", "rates", "exact"),
+    *("counterexamples", "experiments", "plots", "bound_atlas", "testing"),
+)
 
 
 def blocks(path, language):

@@ -178,7 +178,7 @@ def test_interrupted_filling_leaves_whole_files_and_a_second_one_completes_it(tm
 
 def test_tensors_on_a_full_disk_are_the_systems_error(tmp_path):
     """safetensors has an error of its own, which commands would tell by a traceback and status 1."""
-    from dfltheory.runs import storage
+    from dfltheory.training import storage
 
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (1000, limits[1]))

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dfltheory.analysis.evidence import log_evidence
-from dfltheory.analysis.statistics import ENOUGH, upper_of_mean
+from dfltheory.verdicts.evidence import log_evidence
+from dfltheory.verdicts.statistics import ENOUGH, upper_of_mean
 from tests import mutation
 
 ROOT = Path(__file__).parents[1]

@@ -8,8 +8,8 @@ import pkgutil
 import numpy as np
 
 import dfltheory as dfl
-from dfltheory.analysis.exact import exact_history
-from dfltheory.analysis.experiment import case_of
+from dfltheory.exact import exact_history
+from dfltheory.experiments.experiment import case_of
 
 ARRAYS = ("NDArray", "ndarray", "Tensor", "csr_array", "Matrix", "DataFrame", "Array")
 

@@ -20,9 +20,9 @@ from scipy.stats import spearmanr
 
 import dfltheory as dfl
 from dfltheory import bounds
-from dfltheory.analysis.atlas import best_bounds, expectation, model
-from dfltheory.analysis.exact import average_over
+from dfltheory.bound_atlas import best_bounds, expectation, model
 from dfltheory.errors import InputError
+from dfltheory.exact import average_over
 from dfltheory.files import write_json
 
 KEY, VARIANT = "dfedsam.theorem_4_5", "corrected"

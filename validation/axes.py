@@ -13,8 +13,9 @@ import numpy as np
 import torch
 
 import dfltheory as dfl
-from dfltheory.analysis.experiment import Case, case_of, exactly, perform
-from dfltheory.analysis.falsify.problems import RampTask
+from dfltheory.counterexamples.problems import RampTask
+from dfltheory.exact import exactly
+from dfltheory.experiments.experiment import Case, case_of, perform
 from validation.claims import bound_claims
 from validation.experiments import slow_start
 

@@ -25,15 +25,15 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from dfltheory import bounds
-from dfltheory.analysis.compare import Kind
-from dfltheory.analysis.plots.verdicts import left_side
-from dfltheory.analysis.reading import Reading, without_chance
 from dfltheory.confidence import half_widths
+from dfltheory.plots.verdicts import left_side
+from dfltheory.verdicts.compare import Kind
+from dfltheory.verdicts.reading import Reading, without_chance
 
 if TYPE_CHECKING:
-    from dfltheory.analysis.experiment import Outcome
     from dfltheory.bounds import Theorem
-    from dfltheory.runs.history import History
+    from dfltheory.experiments.experiment import Outcome
+    from dfltheory.training.history import History
 
 Growth = Literal["bounded", "growing", "undecided"]
 """What measured over the expression of an O(.) does along a family of growing horizons."""

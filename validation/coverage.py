@@ -20,10 +20,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dfltheory.analysis.evidence import in_bounds, log_evidence, lower_limits, upper_limit
-from dfltheory.analysis.markdown import between, table
-from dfltheory.analysis.statistics import ENOUGH, Method, min_interval, upper_of_mean
 from dfltheory.files import json_text, write_text
+from dfltheory.markdown import between, table
+from dfltheory.verdicts.evidence import in_bounds, log_evidence, lower_limits, upper_limit
+from dfltheory.verdicts.statistics import ENOUGH, Method, min_interval, upper_of_mean
 
 Draw = Callable[[np.random.Generator, int], NDArray[Any]]
 SEEDS = (2, 4, 8, 16, 32)

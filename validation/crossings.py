@@ -21,11 +21,11 @@ from typing import Any
 import numpy as np
 
 import dfltheory as dfl
-from dfltheory.analysis.experiment import Case, perform_all
-from dfltheory.analysis.falsify.divergence import expression
-from dfltheory.analysis.falsify.document import built, read_document
-from dfltheory.analysis.falsify.members import MEMBERS
-from dfltheory.analysis.falsify.problems import RampTask
+from dfltheory.counterexamples.divergence import expression
+from dfltheory.counterexamples.document import built, read_document
+from dfltheory.counterexamples.members import MEMBERS
+from dfltheory.counterexamples.problems import RampTask
+from dfltheory.experiments.experiment import Case, perform_all
 from validation.claims import bound_claims
 from validation.searched import FOLDER
 

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dfltheory import bounds
-from dfltheory.analysis.experiment import perform_all
-from dfltheory.analysis.plots import MEANINGS, draw, families, look, looks, panels, style
-from dfltheory.analysis.rate_fit import (
+from dfltheory.experiments.experiment import perform_all
+from dfltheory.files import write_json
+from dfltheory.plots import MEANINGS, draw, families, look, looks, panels, style
+from dfltheory.rates import (
     Setting,
     fit_exponent,
     fit_regimes,
@@ -20,7 +21,6 @@ from dfltheory.analysis.rate_fit import (
     predicted_transient,
     rate_fit,
 )
-from dfltheory.files import write_json
 from validation import crossings as experiment
 from validation import experiments
 

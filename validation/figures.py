@@ -20,9 +20,9 @@ from typing import Any
 
 import numpy as np
 
-from dfltheory.analysis.plots.look import write
 from dfltheory.errors import DFLTheoryError
 from dfltheory.files import write_text
+from dfltheory.plots.look import write
 from validation import drawings
 
 ROOT = Path(__file__).parent.parent

@@ -17,10 +17,10 @@ from typing import Any
 import torch
 
 import dfltheory as dfl
-from dfltheory.analysis.compare import compare
-from dfltheory.analysis.experiment import Case, Outcome
 from dfltheory.constants import ProblemConstants
+from dfltheory.experiments.experiment import Case, Outcome
 from dfltheory.tasks import estimate
+from dfltheory.verdicts.compare import compare
 from validation.claims import Claim, bound_claims
 from validation.experiments import with_constants
 

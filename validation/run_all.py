@@ -12,16 +12,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dfltheory.analysis.report import Study
-from dfltheory.analysis.scorecard import summary, table
 from dfltheory.cli.guard import ended
+from dfltheory.experiments.report import Study
+from dfltheory.experiments.scorecard import summary, table
 from dfltheory.files import check_writable
 from validation import axes, crossings, drawings, effects, experiments, images, scorecard, topologies
 from validation.claims import Claim, panels_claim
 
 if TYPE_CHECKING:
-    from dfltheory.analysis.experiment import Outcome
-    from dfltheory.analysis.scorecard import Row
+    from dfltheory.experiments.experiment import Outcome
+    from dfltheory.experiments.scorecard import Row
 
 # what the page begins with, then the longest first, so that processes end together
 EXPERIMENTS = {

@@ -19,10 +19,10 @@ from pathlib import Path
 from typing import Any
 
 from dfltheory import bounds
-from dfltheory.analysis.markdown import between, table
-from dfltheory.analysis.scorecard import Cell, Row, markdown, summary
 from dfltheory.bounds.checks.derivations import follows
+from dfltheory.experiments.scorecard import Cell, Row, markdown, summary
 from dfltheory.files import write_json, write_text
+from dfltheory.markdown import between, table
 from validation.searched import growing, outcomes
 
 ROOT = Path(__file__).parent.parent

@@ -18,12 +18,12 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from dfltheory.analysis.falsify import Finding, replay
-from dfltheory.analysis.falsify.describe import counterexample_lines, refuted_by
-from dfltheory.analysis.falsify.finding import COMMON
 from dfltheory.bounds import registry
 from dfltheory.bounds.canonical import statement_hash
 from dfltheory.bounds.status import FILE, FORMAT, Status, status_from_dict
+from dfltheory.counterexamples import Finding, replay
+from dfltheory.counterexamples.describe import counterexample_lines, refuted_by
+from dfltheory.counterexamples.finding import COMMON
 from dfltheory.errors import DFLTheoryError, InputError
 from dfltheory.files import write_json
 

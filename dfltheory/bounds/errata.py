@@ -35,11 +35,11 @@ class Mistake:
     ``{"common_start": True}``), ``instead`` which inequalities (same key and place) and steps (same claim and
     words) hold in the place of false ones.
     ``corrected`` is the re-derived statement that holds instead, ``refutes`` names the statements whose saved
-    counterexamples its correction alone explains (:mod:`dfltheory.analysis.falsify.causes`), ``lines`` the
+    counterexamples its correction alone explains (:mod:`dfltheory.counterexamples.causes`), ``lines`` the
     places of the ledger that it makes false, where no registered statement says so: the ledger has what
     refutes them, how to read them, and the checks of that reading. ``witness`` names the statement that
     ``docs/witnesses/ID.json`` refutes, a family of problems that no search draws
-    (:mod:`dfltheory.analysis.falsify.witnesses`).
+    (:mod:`dfltheory.counterexamples.witnesses`).
     """
 
     id: str

@@ -44,7 +44,7 @@ def atlas(
 
         dfltheory atlas --key dfedsam.theorem_4_5 --topology ring --truth --set T=10000 m=16
     """
-    from dfltheory.analysis import atlas as engine
+    from dfltheory import bound_atlas as engine
 
     values = values_of(context, set_)
     engine.competitors(measure, key)  # a theorem of the user's may define symbols of its own
@@ -58,7 +58,7 @@ def atlas(
         network = graphs.topology(topology, values["m"])
     run = None
     if instance is not None:
-        from dfltheory.analysis.config import load_experiment
+        from dfltheory.experiments.config import load_experiment
 
         run = load_experiment(instance, trust=trust).instance()
     found = engine.atlas(run, measure=measure, theorems=key or None, topology=network, truth=truth, **values)

@@ -97,8 +97,8 @@ def bound(
     if out is not None:
         check_writable(out)
     if plot is not None:
-        from dfltheory.analysis.plots.look import write
-        from dfltheory.analysis.plots.theorem import terms_over
+        from dfltheory.plots.look import write
+        from dfltheory.plots.theorem import terms_over
 
         write(terms_over(theorem, plot[0], values), plot[1])
         return emit({"plot": str(plot[1])} | status, f"wrote {plot[1]}; {status_line}", json)

@@ -14,8 +14,8 @@ from dfltheory.errors import DFLTheoryError, InputError, whole_number
 from dfltheory.files import alone, check_writable
 
 if TYPE_CHECKING:
-    from dfltheory.analysis.falsify import Finding
     from dfltheory.bounds import Theorem
+    from dfltheory.counterexamples import Finding
 
 
 def falsify(
@@ -81,7 +81,7 @@ def falsify(
 
         dfltheory falsify my_theorems.py:mine --replay counterexample-mine-printed.json
     """
-    import dfltheory.analysis.falsify as engine
+    import dfltheory.counterexamples as engine
     from dfltheory.bounds.reference import load
 
     if candidates is not None and on_the_line(context, "seconds"):
@@ -151,9 +151,9 @@ def _show(reference: str, as_json: bool) -> None:
 
 def _exactly(file: Path, own: Theorem | None, as_json: bool) -> None:
     """Both sides as fractions; status 1 when the left is the larger."""
-    from dfltheory.analysis.digits import whole
-    from dfltheory.analysis.falsify.finding import instance_of
-    from dfltheory.analysis.rational import verify
+    from dfltheory.counterexamples.digits import whole
+    from dfltheory.counterexamples.finding import instance_of
+    from dfltheory.counterexamples.rational import verify
 
     instance, theorem = instance_of(file, own)
     told = verify(instance, theorem)
@@ -190,7 +190,7 @@ def _print(found: Finding) -> None:
     console = Console(highlight=False, soft_wrap=True)
     console.print(str(found), markup=False)
     if found.families:
-        from dfltheory.analysis.falsify.finding import shown_ratio
+        from dfltheory.counterexamples.finding import shown_ratio
 
         table = Table("family", "best measured/bound", "candidates")
         for name, told in sorted(found.families.items(), key=_best_first):

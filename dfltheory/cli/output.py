@@ -133,7 +133,7 @@ def changes(
 
 def first_task(name: str, **values: Any) -> dict[str, Any]:
     """A task with those of the values that it takes, and does not know better (default: None) by itself."""
-    from dfltheory.instances.document import options_of
+    from dfltheory.training.document import options_of
 
     known = options_of("task", name)
     return {"name": name} | {n: v for n, v in values.items() if n in known and known[n].default is not None}
@@ -152,7 +152,7 @@ def network_field(text: str, folder: Path) -> tuple[str, str]:
         return "topology.file", beside(Path(text), folder)
     if "," in text:
         from dfltheory.graphs import TOPOLOGIES
-        from dfltheory.runs.setup import networks  # torch: for nothing, where the name is right
+        from dfltheory.training.setup import networks  # torch: for nothing, where the name is right
 
         sequences = ", ".join(name for name in networks() if name not in TOPOLOGIES)
         raise InputError(

@@ -35,8 +35,8 @@ def referee(
 
         dfltheory referee my_theorems.py:mine --counterexample counterexample-mine.theorem_1-draft.json
     """
-    from dfltheory.analysis.referee import write
     from dfltheory.bounds.reference import load
+    from dfltheory.experiments.referee import write
 
     theorem = load(key, variant)
     file = out or Path(f"referee-{theorem.key}-{theorem.variant}.html")

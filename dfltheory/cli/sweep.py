@@ -14,8 +14,8 @@ from dfltheory.errors import InputError
 from dfltheory.files import check_writable
 
 if TYPE_CHECKING:
-    from dfltheory.analysis.config import Plan
-    from dfltheory.analysis.sweep import Sweep
+    from dfltheory.experiments.config import Plan
+    from dfltheory.experiments.sweep import Sweep
 
 
 def sweep(
@@ -60,11 +60,11 @@ def sweep(
         dfltheory sweep --fields
     """
     if fields:
-        from dfltheory.analysis.config.fields_table import field_documents, fields_page
+        from dfltheory.experiments.config.fields_table import field_documents, fields_page
 
         emit({"fields": field_documents()}, fields_page(), as_json)
         return
-    from dfltheory.analysis.config import load_plan
+    from dfltheory.experiments.config import load_plan
 
     if cluster is not None and re.fullmatch(r"\w+://.+:\d+", cluster) is None:
         raise InputError(f"--cluster {cluster}: write the scheduler's address as in tcp://10.0.0.1:8786")
@@ -74,7 +74,7 @@ def sweep(
     if list_cells:
         _list(plan, as_json)
         return
-    from dfltheory.analysis import sweep as sweeps
+    from dfltheory.experiments import sweep as sweeps
 
     folder = out if out is not None else Path("results") / file.stem
     check_writable(folder, folder=True)
@@ -82,7 +82,7 @@ def sweep(
         done = sweeps.sweep(
             plan, folder, jobs=jobs, cluster=cluster, retry_failed=retry_failed, progress=not as_json
         )
-    from dfltheory.analysis.sweep_report import REPORT, write_report
+    from dfltheory.experiments.sweep_report import REPORT, write_report
 
     kinds = [v["kind"] for cell in done.results.cells for v in cell.record.get("verdicts", ())]
     cells = [
@@ -100,7 +100,7 @@ def sweep(
 
 def _list(plan: Plan, as_json: bool) -> None:
     """The cells with their hashes; a cell that names code has none, since nothing is imported for a list."""
-    from dfltheory.analysis.config.plan import configuration_hash
+    from dfltheory.experiments.config.plan import configuration_hash
 
     cells, lines = [], []
     for cell in plan.cells:
@@ -117,10 +117,10 @@ def _print(done: Sweep) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from dfltheory.analysis.numerals import number
-    from dfltheory.analysis.report import MARKS, told
-    from dfltheory.analysis.results import verdict_from_dict
-    from dfltheory.instances.document import short
+    from dfltheory.experiments.report import MARKS, told
+    from dfltheory.experiments.results import verdict_from_dict
+    from dfltheory.number_format import number
+    from dfltheory.training.document import short
 
     cells = done.results.cells
     judged = {cell.key: [verdict_from_dict(d) for d in cell.record.get("verdicts", ())] for cell in cells}

@@ -93,7 +93,7 @@ def show(
     if (key := name.replace("-", "_")) not in graphs.TOPOLOGIES:
         if Path(name).is_file():
             raise InputError(f"{name} is a file: `dfltheory topology check {name}` checks the matrix in it")
-        from dfltheory.runs.setup import networks  # torch: for nothing, where the name is right
+        from dfltheory.training.setup import networks  # torch: for nothing, where the name is right
 
         if key in networks():
             raise InputError(

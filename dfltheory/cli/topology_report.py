@@ -69,8 +69,8 @@ def report_document(report: Report) -> dict[str, Any]:
 
 def draw(G: nx.Graph, W: Any, rule: str, plot: Path) -> None:
     """Graph and spectrum into a file."""
-    from dfltheory.analysis.plots.look import write
     from dfltheory.graphs.plots import plot_topology
+    from dfltheory.plots.look import write
 
     write(plot_topology(G, W, f"{G.name}, {rule} weights"), plot)
 

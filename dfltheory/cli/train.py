@@ -29,8 +29,8 @@ from dfltheory.files import check_writable, filling
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from dfltheory.instances.instance import Instance
-    from dfltheory.runs.history import History
+    from dfltheory.training.history import History
+    from dfltheory.training.instance import Instance
 
 FIELDS = {
     **{name: f"{name}.name" for name in ("algorithm", "task")},
@@ -149,7 +149,7 @@ def train(
         dfltheory train --task cifar10 --model cifar_cnn --topology ring --m 10 --rounds 10 --data-root DIR
     """
     from dfltheory import algorithms, tasks
-    from dfltheory.runs.checkpoint import Checkpoint
+    from dfltheory.training.checkpoint import Checkpoint
 
     if measure_on < 0:
         raise InputError(f"--measure-on {measure_on} must be a number of images, or 0 for all of them")
@@ -171,7 +171,7 @@ def train(
     if on_the_line(context, "topology") or (config is None and algorithms.spoken(algorithm)[2] is None):
         given |= dict([network_field(topology, Path() if config is None else config.parent)])
 
-    from dfltheory.analysis.config import load_experiment, read_plan
+    from dfltheory.experiments.config import load_experiment, read_plan
 
     with keeping(kept):
         if config is not None:
@@ -194,7 +194,7 @@ def train(
 
 def _written_task(config: Path | None) -> dict[str, Any]:
     """The [task] of an experiment file, unchecked; empty without a file."""
-    from dfltheory.analysis.config import load_document
+    from dfltheory.experiments.config import load_document
 
     written = {} if config is None else load_document(config).get("task")
     return written if isinstance(written, dict) else {}
@@ -215,7 +215,7 @@ def _reject_ambiguous_alpha(given: dict[str, Any], task: str, config: Path | Non
 def _default_partition(task: Any) -> Any:
     """The partition of a task of the package if none is given; None where it has none."""
     from dfltheory import tasks
-    from dfltheory.instances.document import options_of
+    from dfltheory.training.document import options_of
 
     if task not in tasks.names():
         return None
@@ -225,7 +225,7 @@ def _default_partition(task: Any) -> Any:
 
 def _first(algorithm: str, task: str) -> dict[str, Any]:
     """What a run without a file is where the line says nothing else, so that a first command is short."""
-    from dfltheory.instances.document import REQUIRED, options_of
+    from dfltheory.training.document import REQUIRED, options_of
 
     letters = {"eta": 0.1, "eta_u": 0.1, "eta_v": 0.1, "K": 5, "K_u": 5, "K_v": 1, "lam": 0.1, "gamma": 0.1}
     asked = {n for n, option in options_of("algorithm", algorithm).items() if option.default is REQUIRED}
@@ -285,7 +285,7 @@ def describe(history: History, task: str, topology: str | None) -> dict[str, Any
 
 def save(history: History, document: dict[str, Any], out: Path) -> None:
     """history.safetensors, history.csv (tidy), curves (PNG, PDF, SVG) and run.json, together."""
-    from dfltheory.analysis import plots
+    from dfltheory import plots
     from dfltheory.files import replacing, write_json
 
     with filling(out) as new:
@@ -300,7 +300,7 @@ def curves(history: History) -> Figure:
     """What was measured over the rounds, a panel for each measure that has sense."""
     from matplotlib.figure import Figure
 
-    from dfltheory.analysis.plots import comparison
+    from dfltheory.plots import comparison
 
     shown = [name for name in ("accuracy", "client_accuracy") if name in history.measures()]
     shown += ["loss", "grad_norm_sq", "consensus"]

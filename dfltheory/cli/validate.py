@@ -26,7 +26,7 @@ from dfltheory.errors import InputError
 from dfltheory.files import check_writable
 
 if TYPE_CHECKING:
-    from dfltheory.analysis.report import Study
+    from dfltheory.experiments.report import Study
 
 FIELDS = {
     **{name: f"run.{name}" for name in ("rounds", "seeds", "seed")},
@@ -115,9 +115,9 @@ def validate(
     if out is not None:
         check_writable(out, folder=True)
     given: dict[str, Any] = changes(context, FIELDS, option, assignments(change))
-    from dfltheory.analysis.config import load_document, read_plan
-    from dfltheory.analysis.experiment import perform_all
-    from dfltheory.analysis.report import Study
+    from dfltheory.experiments.config import load_document, read_plan
+    from dfltheory.experiments.experiment import perform_all
+    from dfltheory.experiments.report import Study
 
     if config is not None:
         document, folder, networks = load_document(config), config.parent, topology or []
@@ -148,9 +148,9 @@ def validate(
 
 def _first(key: str, K: int, algorithm: str | None, given: dict[str, Any]) -> dict[str, Any]:
     """The study of a line without a file: the theorem's own algorithm at its own schedule."""
-    from dfltheory.analysis.experiment import VARIANTS, statements
-    from dfltheory.analysis.schedule import TWO_BLOCKS, algorithm_class
-    from dfltheory.instances.document import REQUIRED, name_of, options_of
+    from dfltheory.experiments.experiment import VARIANTS, statements
+    from dfltheory.training.document import REQUIRED, name_of, options_of
+    from dfltheory.verdicts.schedule import TWO_BLOCKS, algorithm_class
 
     against = statements(key)
     theorem, variants = against[0], [t.variant for t in against if t.variant in VARIANTS]
@@ -175,7 +175,7 @@ def _first(key: str, K: int, algorithm: str | None, given: dict[str, Any]) -> di
 
 
 def _tell(study: Study, out: Path | None, as_json: bool) -> None:
-    from dfltheory.analysis.report import print_study
+    from dfltheory.experiments.report import print_study
 
     report = out / "report.html" if out is not None else None
     documents = [{"case": case.label} | verdict.to_dict() for case, verdict in study.verdicts]

@@ -15,7 +15,6 @@ from torch import Tensor
 
 from dfltheory.algorithms.base import MIX, Algorithm
 from dfltheory.errors import InputError, one_of
-from dfltheory.runs.checkpoint import Checkpoint
 from dfltheory.tasks.quadratics import Quadratic
 from dfltheory.testing.problem import (
     ORDER,
@@ -33,6 +32,7 @@ from dfltheory.testing.problem import (
     start_of,
     task_of,
 )
+from dfltheory.training.checkpoint import Checkpoint
 from dfltheory.training.local import stacked
 from dfltheory.training.loop import train
 from dfltheory.training.mixing import Round

@@ -13,12 +13,12 @@ from torch import Tensor, nn
 
 from dfltheory.algorithms.base import MIX, Algorithm
 from dfltheory.graphs import Constant
-from dfltheory.runs.setup import EqualWeights
 from dfltheory.tasks.supervised import Supervised
 from dfltheory.tasks.task import Task
 from dfltheory.training.loop import train
 from dfltheory.training.mixing import Network, Round
 from dfltheory.training.oracle import RoundOracle
+from dfltheory.training.setup import EqualWeights
 
 M, ROUNDS = 5, 4
 ORDER = [3, 0, 4, 1, 2]

@@ -22,23 +22,23 @@ from hypothesis.errors import Flaky, Unsatisfiable
 
 from dfltheory import graphs
 from dfltheory.algorithms.base import Algorithm
-from dfltheory.analysis.applicable import law_obstacle, unrestricted_steps
-from dfltheory.analysis.compare import Verdict, compare
-from dfltheory.analysis.experiment import exactly
-from dfltheory.analysis.schedule import algorithm_class, largest_steps, network_values
 from dfltheory.bounds.reference import load
 from dfltheory.bounds.regions import conditions_of, equalities, values_of
 from dfltheory.bounds.symbols import GLOSSARY, NEUTRAL, step_names
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.constants import NetworkConstants
 from dfltheory.errors import DFLTheoryError, InputError
+from dfltheory.exact import exactly
 from dfltheory.graphs.matrices import to_dense
-from dfltheory.instances.instance import Instance
-from dfltheory.runs.facts import NetworkFacts
 from dfltheory.tasks.personal import Coupled
 from dfltheory.tasks.quadratics import Quadratic
 from dfltheory.tasks.separable import Clipped
 from dfltheory.testing.networks import column_stochastic_matrices, mixing_matrices
+from dfltheory.training.facts import NetworkFacts
+from dfltheory.training.instance import Instance
+from dfltheory.verdicts.applicable import law_obstacle, unrestricted_steps
+from dfltheory.verdicts.compare import Verdict, compare
+from dfltheory.verdicts.schedule import algorithm_class, largest_steps, network_values
 
 _SEEDS, _CHANCE = 32, 1e-6
 _COUNTS = {"K": 4, "Q": 3, "K_u": 3, "K_v": 3}

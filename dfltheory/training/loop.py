@@ -17,17 +17,17 @@ from dfltheory.algorithms.base import MIX, Algorithm, replace
 from dfltheory.errors import DivergenceError, InputError, whole_number
 from dfltheory.progress import watch
 from dfltheory.randomness import one_order
-from dfltheory.runs.checkpoint import Checkpoint, identity, kept_values
-from dfltheory.runs.facts import RunFacts
-from dfltheory.runs.history import History
-from dfltheory.runs.setup import check_kinds, connect, functions, seed_indices, starting_models
 from dfltheory.tasks.fingerprint import fingerprint
 from dfltheory.tasks.synthetic import Synthetic
 from dfltheory.tasks.task import Task
+from dfltheory.training.checkpoint import Checkpoint, identity, kept_values
+from dfltheory.training.facts import RunFacts
+from dfltheory.training.history import History
 from dfltheory.training.local import check_shapes, check_state, in_pieces
 from dfltheory.training.metrics import Metric, Recorder, spread, square
 from dfltheory.training.mixing import Network, Round
 from dfltheory.training.oracle import RoundOracle
+from dfltheory.training.setup import check_kinds, connect, functions, seed_indices, starting_models
 
 Callback = Callable[[int, Any, Recorder], bool | None]
 """Called with (t, state, recorder) after each round; a true answer ends the run."""

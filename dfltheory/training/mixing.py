@@ -20,8 +20,8 @@ from dfltheory.algorithms.edges import Edges
 from dfltheory.errors import InputError, one_of, whole_number
 from dfltheory.graphs.matrices import is_sparse, to_dense
 from dfltheory.randomness import Generators, may_draw, numpy_generator, uniform
-from dfltheory.runs.facts import period_of
-from dfltheory.runs.laws import Laws
+from dfltheory.training.facts import period_of
+from dfltheory.training.laws import Laws
 
 _SPARSE_BELOW = 0.1
 """Share of non-zero weights under which a sparse product is the faster one (measured, see benchmarks)."""

@@ -7,7 +7,10 @@ import inspect
 
 from docstrings import fenced
 
-PACKAGES = ("graphs", "bounds", "tasks", "models", "algorithms", "training", "analysis", "testing")
+PACKAGES = (
+    *("graphs", "bounds", "tasks", "models", "algorithms", "training", "verdicts", "rates", "exact"),
+    *("counterexamples", "experiments", "plots", "bound_atlas", "testing"),
+)
 
 
 def public_names(package: str) -> list[tuple[str, str]]:
@@ -32,7 +35,7 @@ def _home(module, name: str) -> str:
 def _submodules(module):
     import pkgutil
 
-    for found in pkgutil.iter_modules(module.__path__, module.__name__ + "."):
+    for found in pkgutil.iter_modules(getattr(module, "__path__", None) or [], module.__name__ + "."):
         yield importlib.import_module(found.name)
 
 

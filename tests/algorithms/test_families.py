@@ -9,12 +9,12 @@ import pytest
 
 import dfltheory as dfl
 import dfltheory.algorithms as alg
-from dfltheory.analysis.exact import RandomMixing, average_over, exact_history, stationary
 from dfltheory.errors import InputError
+from dfltheory.exact import RandomMixing, average_over, exact_history, stationary
 from tests import reference
 from tests.algorithms.problems import ring_matrix
 from tests.algorithms.table import letters_of, network_for
-from tests.analysis.test_exact import START, W2, agree, enumerated, tiny
+from tests.exact.test_exact import START, W2, agree, enumerated, tiny
 
 M, D = 5, 3
 RING = ring_matrix(M)

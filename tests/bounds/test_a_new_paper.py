@@ -169,7 +169,10 @@ VISITOR = Path(__file__).parent / "visitor"
 SUITES = {
     "bounds": "formulas conditions theorem completeness tree rates document derivations convex tuning audit "
     "errata extremes known",
-    "analysis": "every_theorem rate_predictions falsify_reach falsify_page true_instances",
+    "counterexamples": "falsify_reach falsify_page",
+    "experiments": "every_theorem",
+    "rates": "rate_predictions",
+    "verdicts": "true_instances",
     "cli": "bound",
     "validation": "experiments",
 }

@@ -7,10 +7,10 @@ import pytest
 
 import dfltheory as dfl
 from dfltheory import bounds
-from dfltheory.analysis.applicable import obstacle_of
-from dfltheory.analysis.compare import compare
-from dfltheory.analysis.falsify import falsify
+from dfltheory.counterexamples import falsify
 from dfltheory.errors import DFLTheoryError
+from dfltheory.verdicts.applicable import obstacle_of
+from dfltheory.verdicts.compare import compare
 
 L = 2.0
 

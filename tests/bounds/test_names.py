@@ -9,8 +9,6 @@ import pytest
 import sympy as sp
 
 import dfltheory as dfl
-from dfltheory.analysis.applicable import _hyperparameters
-from dfltheory.analysis.reading import DERIVED, METRICS
 from dfltheory.bounds import GLOSSARY, Condition, Definition, LeftSide, Quantity, Scope, Theorem, define
 from dfltheory.bounds.algorithm_names import HYPERPARAMETERS
 from dfltheory.bounds.document import theorem_from_document, theorem_to_document
@@ -18,6 +16,8 @@ from dfltheory.bounds.measures import MEASURES, MEASURES_OF_RUNS
 from dfltheory.bounds.symbols import GRADIENT_SQ, LENGTH_SQ, NEUTRAL, VALUE
 from dfltheory.bounds.units import ONE
 from dfltheory.errors import DFLTheoryError, InputError, UnknownNameError
+from dfltheory.verdicts.applicable import _hyperparameters
+from dfltheory.verdicts.reading import DERIVED, METRICS
 
 S = {name: entry.symbol for name, entry in GLOSSARY.items()}
 SCOPE = Scope(("DPSGD",), "symmetric", common_start=True)

@@ -14,7 +14,7 @@ HIT = Path(__file__).parents[2] / "docs" / "counterexamples" / "dfedadmm.theorem
 @pytest.fixture(scope="module")
 def hit():
     """A saved hit, run again once."""
-    from dfltheory.analysis.falsify import replay
+    from dfltheory.counterexamples import replay
 
     return replay(HIT)
 
@@ -52,8 +52,8 @@ def test_a_hit_is_written_and_replayed(dfltheory, tmp_path):
 
 
 def test_a_diverging_family_is_written_and_replayed(dfltheory, tmp_path, monkeypatch):
-    """As a search finds it (tests/analysis/test_falsify_orders.py), which takes longer."""
-    import dfltheory.analysis.falsify as engine
+    """As a search finds it (tests/counterexamples/test_falsify_orders.py), which takes longer."""
+    import dfltheory.counterexamples as engine
 
     known = engine.replay(HIT.with_name("dfedsam.corollary_4_6-printed.json"))
     monkeypatch.setattr(engine, "falsify", lambda *a, **k: known)
@@ -86,7 +86,7 @@ def test_no_hit_is_status_0_and_says_how_far_it_looked(dfltheory, tmp_path):
 
 
 def test_a_hit_is_told_before_it_is_saved(dfltheory, hit, monkeypatch, capsys):
-    import dfltheory.analysis.falsify as engine
+    import dfltheory.counterexamples as engine
 
     seen = []
     monkeypatch.setattr(engine, "falsify", lambda *a, **k: hit)
@@ -114,8 +114,8 @@ def test_wrong_usage_is_one_line_and_status_2(dfltheory, arguments, words):
 
 
 def test_a_counterexample_that_cannot_be_saved_is_printed(dfltheory, hit, tmp_path, monkeypatch):
-    import dfltheory.analysis.falsify as engine
-    from dfltheory.analysis.falsify.finding import Finding
+    import dfltheory.counterexamples as engine
+    from dfltheory.counterexamples.finding import Finding
 
     def full(self, path):
         raise OSError(28, "No space left on device", str(path))

@@ -17,7 +17,7 @@ from typer.core import TyperGroup
 
 from dfltheory import cli
 from dfltheory.errors import DFLTheoryError
-from dfltheory.instances.document import names_of, options_of
+from dfltheory.training.document import names_of, options_of
 
 SET = """L=1 K=5 T=1000 Q=1 m=16 eta=0.005 rho=0.01 lam=0.8 sigma_l=1 sigma_g=1 f0_gap=1""".split()  # noqa: SIM905
 LINES = {
@@ -69,8 +69,8 @@ def place(tmp_path_factory):
 def said(place, monkeypatch, capsys):
     """Call the command line in a folder of its own; the long work is left out."""
     from dfltheory import bounds
-    from dfltheory.analysis import experiment, sweep
-    from dfltheory.analysis.falsify import finding
+    from dfltheory.counterexamples import finding
+    from dfltheory.experiments import experiment, sweep
     from dfltheory.tasks import download
     from dfltheory.training import loop
 

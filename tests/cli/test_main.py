@@ -112,7 +112,7 @@ def test_validate_writes_the_folder(capsys, tmp_path):
 
 
 def test_a_violated_bound_is_status_1(capsys, monkeypatch):
-    from dfltheory.analysis import experiment
+    from dfltheory.experiments import experiment
 
     perform = experiment.perform
 

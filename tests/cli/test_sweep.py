@@ -58,7 +58,7 @@ def test_the_table_has_a_row_for_each_cell(file, capsys, undrawn):
 def test_a_violated_bound_is_a_failed_check(file, capsys, monkeypatch, undrawn):
     true = bounds.get("dfedsam.theorem_4_5", "corrected")
     false = dataclasses.replace(true, parts={k: part / 10**6 for k, part in true.parts.items()})
-    monkeypatch.setattr(import_module("dfltheory.analysis.compare"), "load", lambda *_: false)
+    monkeypatch.setattr(import_module("dfltheory.verdicts.compare"), "load", lambda *_: false)
     theorem = '[theorem]\nkey = "dfedsam.theorem_4_5"\nvariants = ["corrected"]\n[sweep]'
     file.write_text(TEXT.replace("rounds = 3", "rounds = 3\nseeds = 4").replace("[sweep]", theorem))
     assert run(["sweep", str(file), "--jobs", "1", "--json"]) == 1
@@ -105,7 +105,7 @@ def test_wrong_use_gets_one_line_and_status_2(file, capsys, arguments, line):
 
 def test_it_ends_with_a_report_and_figures(file, capsys, monkeypatch):
     """Three horizons on two networks, under the schedule: verdicts, ratios and the fitted rate."""
-    monkeypatch.setattr("dfltheory.analysis.plots.look.write", drawing(".svg"))
+    monkeypatch.setattr("dfltheory.plots.look.write", drawing(".svg"))
     text = TEXT.replace("eta = 0.05\n", "").replace("dfedavg", "dfedsam")
     text += 'run.rounds = [50, 100, 200]\n[theorem]\nkey = "dfedsam.theorem_4_5"\n'
     text += 'variants = ["printed"]\nschedule = true\nconstants = { rho0 = 0.1 }\n'

@@ -8,7 +8,7 @@ import pytest
 
 import dfltheory as dfl
 from dfltheory.cli import run
-from dfltheory.runs.history import History
+from dfltheory.training.history import History
 
 QUADRATIC = ["train", "--task", "quadratic", "--m", "4", "--rounds", "10", "--eta", "0.05", "--K", "2"]
 
@@ -199,7 +199,7 @@ def file(tmp_path):
 
 
 def test_train_takes_an_experiment_file(capsys, file, tmp_path):
-    from dfltheory.analysis.config import load_experiment
+    from dfltheory.experiments.config import load_experiment
 
     words = ["train", "--config", str(file), "--set", "run.rounds=20", "--json", "--out", str(tmp_path / "o")]
     assert run(words) == 0
@@ -213,13 +213,13 @@ def test_train_takes_an_experiment_file(capsys, file, tmp_path):
 
 
 def test_validate_takes_an_experiment_file(capsys, file, tmp_path, undrawn):
-    from dfltheory.analysis.config import load_experiment
+    from dfltheory.experiments.config import load_experiment
 
     assert run(["validate", "--config", str(file), "--json", "--out", str(tmp_path / "o")]) == 0
     found = json.loads(capsys.readouterr().out)["verdicts"]
     assert [v["variant"] for v in found] == ["printed", "corrected"]
     direct = load_experiment(file).instance().run()
-    from dfltheory.analysis.compare import compare
+    from dfltheory.verdicts.compare import compare
 
     verdict = compare(direct, "dfedsam.theorem_4_5", variant="corrected", rho0=0.5)
     assert (found[1]["kind"], found[1]["rounds"]) == (verdict.kind, 40)
@@ -243,7 +243,7 @@ def test_an_unknown_field_tells_the_nearest_in_every_command(capsys, file, comma
 
 
 def test_options_change_what_the_file_says(capsys, file):
-    from dfltheory.analysis.config import load_experiment
+    from dfltheory.experiments.config import load_experiment
 
     words = ["--config", str(file), "--rounds", "5", "--json"]
     assert run(["train", *words, "--eta", "0.01", "--topology", "star"]) == 0
@@ -322,8 +322,8 @@ def test_an_own_algorithm_task_and_matrix_by_reference(capsys, own):
 
 
 def test_the_code_of_an_own_algorithm_counts_in_the_name_of_a_cell(own, tmp_path):
-    from dfltheory.analysis.config import read_plan
-    from dfltheory.analysis.config.plan import configuration_hash
+    from dfltheory.experiments.config import read_plan
+    from dfltheory.experiments.config.plan import configuration_hash
 
     document = {
         "task": {"name": "quadratic", "m": 3},

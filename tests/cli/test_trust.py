@@ -6,10 +6,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dfltheory.analysis.config import load_experiment, load_plan, read_plan
 from dfltheory.cli import run
 from dfltheory.errors import InputError
-from dfltheory.instances.instance import Instance
+from dfltheory.experiments.config import load_experiment, load_plan, read_plan
+from dfltheory.training.instance import Instance
 
 MODULE = """
 from pathlib import Path
@@ -131,7 +131,7 @@ def test_library_rejects_documents_that_name_code_unless_trusted(folder):
 
 def test_no_option_of_a_document_reaches_an_import_that_was_not_allowed(folder, monkeypatch):
     # a reference that the static check does not know still meets the switch where code is imported
-    monkeypatch.setattr("dfltheory.instances.instance._CODE", ())
+    monkeypatch.setattr("dfltheory.training.instance._CODE", ())
     for place in ("task.name", "task.model", "algorithm.name"):
         write(place)
         with pytest.raises(InputError, match="evil"):
@@ -140,7 +140,7 @@ def test_no_option_of_a_document_reaches_an_import_that_was_not_allowed(folder, 
 
 
 def test_counterexamples_and_histories_import_nothing(folder, capsys):
-    from dfltheory.runs.history import History
+    from dfltheory.training.history import History
 
     source = next((Path(__file__).parents[2] / "docs" / "counterexamples").glob("dfedsam.theorem_4_5*.json"))
     document = json.loads(source.read_text())

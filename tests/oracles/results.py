@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 
 from dfltheory import bounds
-from dfltheory.analysis.falsify.finding import replay
 from dfltheory.bounds import registry
 from dfltheory.bounds.document import theorem_to_document
+from dfltheory.counterexamples.finding import replay
 
 ROOT = Path(__file__).parents[2]
 FILE = Path(__file__).with_suffix(".json")

@@ -9,8 +9,8 @@ import torch
 
 from dfltheory import cli, tasks
 from dfltheory.errors import DFLTheoryError
-from dfltheory.instances.instance import Instance
 from dfltheory.tasks import supervised_from
+from dfltheory.training.instance import Instance
 
 MODELS = """
 import torch

@@ -20,10 +20,9 @@ from dfltheory.algorithms.base import State
 from dfltheory.constants import ProblemConstants
 from dfltheory.errors import DFLTheoryError, InputError
 from dfltheory.graphs import LinkFailures, LossDriven, RandomMatching, as_sequence
-from dfltheory.runs import storage
-from dfltheory.runs.checkpoint import identity
 from dfltheory.tasks import Supervised, quadratic
-from dfltheory.training import Checkpoint, History, train
+from dfltheory.training import Checkpoint, History, storage, train
+from dfltheory.training.checkpoint import identity
 from tests.algorithms.problems import Matrices, Rows, permuted_average, ring_matrix
 from tests.algorithms.table import LETTERS, network_for
 from tests.training.run_cases import CASES

@@ -8,10 +8,10 @@ import pytest
 
 from dfltheory import algorithms, graphs, tasks
 from dfltheory.errors import InputError
-from dfltheory.runs.checkpoint import identity
 from dfltheory.tasks import registry
 from dfltheory.tasks.fingerprint import fingerprint
 from dfltheory.training import train
+from dfltheory.training.checkpoint import identity
 
 W = graphs.metropolis(graphs.ring(4))
 SMALL = {"m": 4, "d": 3, "d_u": 2, "d_v": 2}

@@ -7,11 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dfltheory.algorithms as alg
-from dfltheory.analysis.compare import compare
 from dfltheory.tasks import Quadratic, Sinusoidal, clipped
 from dfltheory.training import Checkpoint, train
 from dfltheory.training.divergence import Scale
 from dfltheory.training.metrics import square
+from dfltheory.verdicts.compare import compare
 from tests.algorithms.problems import Rows, ring_matrix
 
 RING = ring_matrix(4)

@@ -12,10 +12,9 @@ import dfltheory.algorithms as alg
 from dfltheory import graphs
 from dfltheory.errors import DFLTheoryError
 from dfltheory.graphs import LossDriven, RandomMatching
-from dfltheory.runs import storage
-from dfltheory.runs.records import Recorded
 from dfltheory.tasks import Clipped, Quadratic, quadratic
-from dfltheory.training import History, train
+from dfltheory.training import History, storage, train
+from dfltheory.training.records import Recorded
 from tests.algorithms.problems import ring_matrix
 
 GOSSIP, PUSH = alg.DFedAvg(eta=0.1, K=1), alg.SGP(eta=0.1)

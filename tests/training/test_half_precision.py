@@ -6,8 +6,8 @@ import torch
 
 import dfltheory as dfl
 from dfltheory import algorithms, graphs, tasks
-from dfltheory.runs.history import History
 from dfltheory.tasks.registry import _FACTORIES
+from dfltheory.training.history import History
 
 HALF = (torch.float16, torch.bfloat16)
 

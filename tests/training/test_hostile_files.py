@@ -16,12 +16,12 @@ import safetensors.torch
 
 import dfltheory as dfl
 from dfltheory import algorithms, graphs, tasks
-from dfltheory.analysis.config import load_plan
-from dfltheory.analysis.config.plan import BYTES
-from dfltheory.analysis.falsify.document import read_document
-from dfltheory.analysis.results import MANIFEST, load_results, load_verdicts
-from dfltheory.runs import storage
-from dfltheory.runs.history import History
+from dfltheory.counterexamples.document import read_document
+from dfltheory.experiments.config import load_plan
+from dfltheory.experiments.config.plan import BYTES
+from dfltheory.experiments.results import MANIFEST, load_results, load_verdicts
+from dfltheory.training import storage
+from dfltheory.training.history import History
 from tests.hostile import places, put, refused
 
 HOSTILE = [None, "x", 1e308, -1, [], {}, True, 10**12, "../../x"]
@@ -175,7 +175,7 @@ LAZY = """
 import sys
 import numpy, scipy, torch
 before = set(sys.modules)
-from dfltheory.runs.records import algorithm_of
+from dfltheory.training.records import algorithm_of
 for module, kind in (("scipy", "datasets.face"), ("torch", "_inductor.config"), ("torch", "classes.a.b")):
     print(type(algorithm_of(["x", {}, module, kind])).__name__)
 assert not [n for n in set(sys.modules) - before if n.startswith(("scipy.datasets", "torch._inductor"))]

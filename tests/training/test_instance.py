@@ -10,7 +10,7 @@ import pytest
 
 import dfltheory as dfl
 from dfltheory.errors import InputError, UnknownNameError
-from dfltheory.instances.document import SECTIONS
+from dfltheory.training.document import SECTIONS
 from tests.algorithms.table import LETTERS
 
 DOCUMENT = {
@@ -207,7 +207,7 @@ def test_the_sections_are_those_that_people_write():
 
 
 def test_an_instance_has_exact_expectations_where_its_round_is_affine():
-    from dfltheory.analysis.experiment import exactly
+    from dfltheory.exact import exactly
 
     algorithm = {"name": "dfedavg", "eta": 0.05, "K": 2}
     instance = dfl.Instance.of({**DOCUMENT, "algorithm": algorithm, "run": {"rounds": 4, "x0": [1.0, -2.0]}})

@@ -9,9 +9,9 @@ import torch
 import dfltheory.algorithms as alg
 from dfltheory import graphs
 from dfltheory.errors import GraphError
-from dfltheory.runs.laws import Laws
 from dfltheory.tasks import quadratic
 from dfltheory.training import train
+from dfltheory.training.laws import Laws
 from tests.algorithms.problems import Matrices, permuted_average, ring_matrix
 from tests.algorithms.table import LETTERS
 

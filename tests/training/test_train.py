@@ -16,9 +16,9 @@ from dfltheory.constants import ProblemConstants
 from dfltheory.errors import DFLTheoryError, DivergenceError
 from dfltheory.graphs import LossDriven
 from dfltheory.randomness import torch_generator
-from dfltheory.runs.setup import starting_models
 from dfltheory.tasks import digits, quadratic
 from dfltheory.training import History, train
+from dfltheory.training.setup import starting_models
 from tests.algorithms.problems import Matrices, Rows, permuted_average, ring_matrix
 
 DFEDSAM = alg.DFedSAM(eta=0.02, K=3, rho=0.05, Q=2)
@@ -273,7 +273,7 @@ def test_files_that_are_no_history(tmp_path):
 
 @pytest.mark.parametrize("change", [{"rounds": "x"}, {"seed": 1.5}, {"diverged_at": -1}, {"seconds": True}])
 def test_a_file_whose_numbers_are_none_is_refused_in_one_line(tmp_path, change):
-    from dfltheory.runs import storage
+    from dfltheory.training import storage
 
     path = train(alg.DFedAvg(eta=0.1, K=1), quadratic(m=4, d=2), graphs.ring(4), 2).save(tmp_path / "run")
     tensors, document = storage.read(path, "dfltheory.History")

@@ -32,7 +32,7 @@ class Of:
 
 def verdict(kind, variant="printed", ratio=0.5):
     numbers = (None, 1.0, ratio, (ratio, ratio), 1.0)
-    return dfl.analysis.Verdict(kind, "dfedsam.theorem_4_5", variant, "why", *numbers)
+    return dfl.verdicts.Verdict(kind, "dfedsam.theorem_4_5", variant, "why", *numbers)
 
 
 def test_the_gravest_verdict_tells_a_group():

@@ -6,9 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dfltheory.analysis.evidence import in_bounds, log_evidence
-from dfltheory.analysis.statistics import mean_interval
 from dfltheory.errors import InputError
+from dfltheory.verdicts.evidence import in_bounds, log_evidence
+from dfltheory.verdicts.statistics import mean_interval
 from validation import coverage
 from validation.coverage import BOUNDED, LAWS, MEANS, MINIMA, RATIOS, SEEDS, TAIL
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import torch
 
-from dfltheory.analysis.experiment import perform, perform_all
-from dfltheory.analysis.plots import bound_over, families
+from dfltheory.experiments.experiment import perform, perform_all
+from dfltheory.plots import bound_over, families
 from validation import crossings as experiment
 
 

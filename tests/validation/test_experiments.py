@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import dfltheory as dfl
-from dfltheory.analysis.experiment import perform
+from dfltheory.experiments.experiment import perform
 from validation import axes, claims, experiments, run_all, topologies
 from validation.experiments import EXPERIMENTS
 

@@ -11,7 +11,7 @@ import pytest
 import torch
 
 import dfltheory as dfl
-from dfltheory.instances.instance import make_network
+from dfltheory.training.instance import make_network
 from validation.reproduce import __main__ as command
 from validation.reproduce import cells, items, outcome, pictures, scales, work
 from validation.reproduce.cells import Cell, Result

@@ -5,8 +5,8 @@ import json
 import pytest
 
 from dfltheory import bounds
-from dfltheory.analysis.scorecard import CORRECTED, PRINTED, Cell, Row, markdown, summary
 from dfltheory.errors import InputError
+from dfltheory.experiments.scorecard import CORRECTED, PRINTED, Cell, Row, markdown, summary
 from validation import claims, run_all, scorecard, searched
 from validation.pages import audit as page
 

@@ -5,7 +5,7 @@ import dataclasses
 import pytest
 
 import dfltheory as dfl
-from dfltheory.analysis.experiment import perform
+from dfltheory.experiments.experiment import perform
 from tests.validation.test_experiments import KEYS, experiment_of, shortest
 from validation import effects, images, topologies
 

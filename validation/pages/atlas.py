@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from dfltheory.analysis.atlas import STATED, Entry, atlas, best_bounds, first_round, transient
-from dfltheory.analysis.atlas_pictures import PLACE, PLANES, draw
-from dfltheory.analysis.numerals import number
+from dfltheory.bound_atlas import STATED, Entry, atlas, best_bounds, first_round, transient
 from dfltheory.bounds import registry
 from dfltheory.files import write_text
+from dfltheory.number_format import number
+from validation.pages.atlas_pictures import PLACE, PLANES, draw
 
 NOT_ENTERED: dict[str, str] = {
     "Lian et al. 2017 (D-PSGD: Theorem 1, Corollary 2)": "",

@@ -9,8 +9,8 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from dfltheory.analysis.config.fields_table import fields_page
 from dfltheory.errors import InputError
+from dfltheory.experiments.config.fields_table import fields_page
 from dfltheory.files import write_text
 
 MARK = "<!-- below: `dfltheory sweep --fields` -->"

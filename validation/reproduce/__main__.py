@@ -8,10 +8,10 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from dfltheory.analysis.markdown import table
 from dfltheory.cli.guard import ended
 from dfltheory.errors import UnknownNameError
 from dfltheory.files import write_text
+from dfltheory.markdown import table
 from validation.reproduce.items import Item
 from validation.reproduce.scales import SCALES
 from validation.reproduce.spectral import Spectral

@@ -20,11 +20,11 @@ import torch
 import dfltheory as dfl
 from dfltheory import models
 from dfltheory.algorithms import PaperSetup, paper_setup
-from dfltheory.analysis.config.plan import configuration_hash
 from dfltheory.errors import UnknownNameError
+from dfltheory.experiments.config.plan import configuration_hash
 from dfltheory.files import write_json
-from dfltheory.instances.instance import make_network
 from dfltheory.tasks.images import ImageSet, load
+from dfltheory.training.instance import make_network
 from dfltheory.training.oracle import RoundOracle
 from validation.reproduce.scales import PAPERS_CLIENTS, Scale, pooled_cnn
 

@@ -10,9 +10,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from dfltheory.analysis.markdown import table
 from dfltheory.errors import DataError
 from dfltheory.files import write_text
+from dfltheory.markdown import table
 from validation.reproduce.cells import MODELS, Result
 from validation.reproduce.items import Entry, Item, Order
 from validation.reproduce.scales import Scale

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dfltheory.analysis.plots import looks, style
 from dfltheory.files import replacing
+from dfltheory.plots import looks, style
 from validation.reproduce.cells import Result
 from validation.reproduce.items import PERSONAL, Entry, Item
 from validation.reproduce.outcome import Outcome

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from dfltheory.analysis.markdown import table
+from dfltheory.markdown import table
 from validation.printed_constants import table1
 
 SIZES = (16, 64, 256, 1024)

@@ -5,7 +5,7 @@ from typing import Any
 from benchopt import BaseSolver
 
 import dfltheory as dfl
-from dfltheory.analysis.experiment import validate
+from dfltheory.experiments.experiment import validate
 
 THEOREMS = [
     theorem.key

@@ -1,0 +1,421 @@
+"""The atlas: the theorems of one problem class side by side, at one place or over a plane of constants.
+
+All statements with one left-hand side are put into one unit, what is known without a theorem (2 L (f(x^0) -
+f*), or B^2): which *speaks* (some step size meets its conditions), which is *vacuous* (it speaks, and says no
+more than that), which is least; a lower bound is a *floor*. Step sizes are each theorem's own best ones, as
+only the constants are given.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dfltheory.bounds import registry
+from dfltheory.bounds.checks.everyday import everyday
+from dfltheory.bounds.checks.vacuous import trivials
+from dfltheory.bounds.reference import load
+from dfltheory.bounds.regions import conditions_of, equalities, values_of
+from dfltheory.bounds.symbols import BUILT_IN, GLOSSARY, NEUTRAL, step_names
+from dfltheory.errors import InputError, UnknownNameError
+from dfltheory.verdicts.schedule import algorithm_class, letters_of, network_values
+
+if TYPE_CHECKING:
+    from dfltheory.bounds.theorem import Condition, Theorem
+    from dfltheory.training.instance import Instance
+
+Array = NDArray[np.float64]
+Status = Literal["speaks", "no yardstick", "vacuous", "violated", "floor", "silent", "constant not given"]
+HORIZONS: Array = np.unique(np.round(10.0 ** np.linspace(0, 15, 121)))
+STATED = ("theorem", "corollary", "rate", "lower bound")
+_LEAST, _MOST = 1e-12, 1e3
+_SIZES = {0: 1, 1: 601, 2: 76}
+"""The range of step sizes that are tried, and how many of each at first, by how many there are."""
+
+
+def competitors(measure: str, theorems: Sequence[Theorem | str] | None = None) -> tuple[Theorem, ...]:
+    """The registered theorems, corollaries, rates and lower bounds on ``measure``; or the given ones."""
+    asked = [] if theorems else [t for t in registry.statements() if t.kind in STATED]
+    for t in theorems or ():
+        keyed = isinstance(t, str) and ":" not in t
+        asked += [registry.get(t, v) for v in registry.variants(t)] if keyed else [load(t)]  # type: ignore[arg-type]
+    found = tuple(t for t in asked if t.lhs.measure == measure)
+    if not found:
+        raise UnknownNameError("measure that these theorems bound", measure, {t.lhs.measure for t in asked})
+    sums = [str(t) for t in found if t.lhs.aggregate == "sum"]
+    if sums and len(sums) < len(found):
+        raise InputError(f"bounds on a sum over rounds cannot be ranked with others: {', '.join(sums)}")
+    return found
+
+
+def check_constants(values: Mapping[str, Any]) -> None:
+    """Refuse names that are in no glossary, and values out of their range."""
+    registry.statements()  # papers bring constants of their own
+    for name, value in values.items():
+        if name not in GLOSSARY:
+            raise UnknownNameError("constant", name, set(GLOSSARY))
+        GLOSSARY[name].check(value)
+
+
+def constants(theorem: Theorem, values: Mapping[str, Any]) -> dict[str, Any]:
+    """What the theorem needs but step sizes: as given; else absent mechanisms, and everyday constants.
+
+    A user's own symbol has no usual value: InputError where it is missing. A fixed doubly stochastic
+    network leaves push-sum's weights at 1: delta = C = 1 and q = lam there. What an equality among the
+    conditions fixes is left to it.
+    """
+    check_constants(values)
+    names = [n for n in theorem.needs if n not in step_names() and (n in values or n not in _ties(theorem))]
+    if not registry.known(theorem.key, theorem.variant):
+        usual = {*BUILT_IN, *NEUTRAL}
+        missing = [n for n in names if n not in values and n not in usual]
+        if missing:
+            raise InputError(f"{theorem} needs {', '.join(missing)}, which has no usual value: give it")
+    lam = values.get("lam", everyday(["lam"])["lam"])
+    known = everyday(names) | NEUTRAL | {"x0_spread": 0.0, "delta": 1.0, "C": 1.0, "q": lam} | dict(values)
+    return {n: known[n] for n in names} | {n: values[n] for n in step_names() if n in values}
+
+
+# -- the best bound ----------------------------------------------------------------------------------------
+
+
+@cache
+def _ties(theorem: Theorem) -> dict[str, Any]:
+    """What an equality among the conditions fixes, step sizes first, as expressions in the others."""
+    return equalities(conditions_of(theorem))[0]
+
+
+def best_bounds(theorem: Theorem, values: Mapping[str, Any]) -> tuple[Array, dict[str, Array]]:
+    """The least bound over admissible step sizes at each place, and these steps; nan where there is none.
+
+    ``values``: numbers or arrays (P,) by glossary name; a step size among them is kept. On a grid: 40 values
+    a decade, of two step sizes near the best of 5 a decade.
+    """
+    given = constants(theorem, values)
+    places = max((np.size(v) for v in given.values()), default=1)
+    tied = {n: e for n, e in _ties(theorem).items() if n not in given}
+    free = [n for n in step_names() if n in theorem.needs and n not in given and n not in tied]
+    if len(free) not in _SIZES:
+        raise InputError(f"{theorem} has {len(free)} step sizes: give all but two of {', '.join(free)}")
+    grids = [np.geomspace(_LEAST, _MOST, _SIZES[len(free)])]
+    if len(free) == 2:  # once more, as fine as for one, between the neighbors of the best
+        grids.append(10 ** (np.arange(-8, 9) / 40))
+    meshes = [[g.ravel() for g in np.meshgrid(*[grid] * len(free), indexing="ij")] for grid in grids]
+    width = meshes[0][0].size if free else 1
+    bounds, steps = np.full(places, np.nan), {n: np.ones(places) for n in (*free, *tied)}
+    for part in np.array_split(np.arange(places), max(1, places * width // 1_000_000)):
+        for mesh in meshes:
+            here = {n: np.broadcast_to(np.asarray(v, float), (places,))[part, None] for n, v in given.items()}
+            here |= {n: steps[n][part, None] * g for n, g in zip(free, mesh, strict=True)}
+            shape = (len(part), mesh[0].size if free else 1)
+            points = {n: np.broadcast_to(v, shape).ravel() for n, v in here.items()}
+            real = np.ones(shape[0] * shape[1], dtype=bool)
+            with np.errstate(all="ignore"):
+                for n, expr in tied.items():  # at mu = 0 a step 2/mu is none
+                    tie = np.broadcast_to(values_of([expr], points)[0], real.shape)
+                    real = real & (tie > 0) & np.isfinite(tie)
+                    points[n] = np.where(real, tie, 1.0)
+                table = np.broadcast_to(theorem.evaluate(where="nan", **points), real.shape)
+            table = np.where(real & np.isfinite(table), table, np.inf).reshape(shape)
+            best = np.arange(shape[0]), table.argmin(axis=1)
+            bounds[part] = table[best]
+            for n in steps:
+                steps[n][part] = points[n].reshape(shape)[best]
+    return np.where(np.isfinite(bounds), bounds, np.nan), steps
+
+
+def yardstick(theorem: Theorem, values: Mapping[str, Any]) -> Array:
+    """The least that is known of the left-hand side (its least round, at least) without the theorem; nan:
+    nothing is."""
+    given = {n: np.atleast_1d(np.asarray(v, float)) for n, v in constants(theorem, values).items()}
+    shape = np.broadcast_shapes(*(v.shape for v in given.values()))
+    known = [expr for _, expr in trivials(theorem)]
+    if not known:
+        return np.full(shape, np.nan)
+    return np.min(values_of(known, {n: np.broadcast_to(v, shape) for n, v in given.items()}), axis=0)
+
+
+def first_round(theorem: Theorem, values: Mapping[str, Any]) -> float:
+    """The first T of ``HORIZONS`` from which the bound says something; inf: none up to 1e15."""
+    if "T" not in theorem.needs or not trivials(theorem):
+        return math.nan
+    over_time = {**values, "T": HORIZONS}
+    useful = best_bounds(theorem, over_time)[0] < yardstick(theorem, over_time)
+    return float(HORIZONS[int(useful.argmax())]) if useful.any() else math.inf
+
+
+def transient(theorem: Theorem, values: Mapping[str, Any]) -> float:
+    """The first T from which four times the clients, on a network of the same lam, lower the best bound to
+    less than 4^(-1/4) of itself: half of the way, in logarithms, to linear speed-up; inf: at no T."""
+    if not {"m", "T"} <= set(theorem.needs):
+        return math.nan
+    m = values.get("m", everyday(["m"])["m"])
+    few, many = (best_bounds(theorem, {**values, "T": HORIZONS, "m": k * m})[0] for k in (1, 4))
+    fast = many < 4**-0.25 * few
+    from_there = np.logical_and.accumulate(fast[::-1])[::-1]
+    return float(HORIZONS[int(from_there.argmax())]) if from_there.any() else math.inf
+
+
+def least(
+    theorems: Sequence[Theorem], across: tuple[str, Array], up: tuple[str, Array], values: Mapping[str, Any]
+) -> tuple[NDArray[np.int64], Array]:
+    """Over a plane of two quantities (name, values), (len(up), len(across)): which theorem's best bound is
+    the least of those that say something (-1: none does), and that bound (nan)."""
+    x, y = np.meshgrid(across[1], up[1])
+    plane = {**values, across[0]: x.ravel(), up[0]: y.ravel()}
+    table = np.full((len(theorems), x.size), np.inf)
+    for k, theorem in enumerate(theorems):
+        bound = np.broadcast_to(best_bounds(theorem, plane)[0], (x.size,))
+        table[k] = np.where(bound < yardstick(theorem, plane), bound, np.inf)
+    found = table.min(axis=0).reshape(x.shape)
+    said = np.isfinite(found)
+    return np.where(said, table.argmin(axis=0).reshape(x.shape), -1), np.where(said, found, np.nan)
+
+
+# -- side by side ------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One theorem at one place: its status with the reason, the bound at its best steps, ``share`` of what is
+    known without it, and the left-hand side that was computed at these steps (nan: not)."""
+
+    theorem: Theorem
+    status: Status
+    reason: str
+    bound: float = math.nan
+    share: float = math.nan
+    steps: Mapping[str, float] = field(default_factory=dict)
+    truth: float = math.nan
+    assumed: Mapping[str, float] = field(default_factory=dict)
+    """Constants that were not given and took usual values."""
+
+    @property
+    def refuted(self) -> str:
+        """By how much the statement is refuted in general; empty if it is not."""
+        return self.theorem.status.how if self.theorem.status.refuted else ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain numbers and text, for JSON."""
+        told = {n: getattr(self, n) for n in ("status", "reason", "bound", "share", "truth", "refuted")}
+        told |= {"steps": dict(self.steps), "assumed": dict(self.assumed)}
+        told["statement"] = self.theorem.status.kind
+        return {"key": self.theorem.key, "variant": self.theorem.variant, **told}
+
+    def __str__(self) -> str:
+        numbers = f" {self.bound:.4g} ({self.share:.3g} of the trivial)" if math.isfinite(self.bound) else ""
+        truth = f", left-hand side {self.truth:.3g}" if math.isfinite(self.truth) else ""
+        kind = self.theorem.status.kind
+        known = f" (refuted in general: {self.refuted})" if self.refuted else f" (statement: {kind})"
+        return f"{self.theorem}: {self.status}{known}{numbers}{truth}: {self.reason}"
+
+
+@dataclass(frozen=True)
+class Atlas:
+    """The theorems on one left-hand side at one place, the least bound first."""
+
+    measure: str
+    values: Mapping[str, float]
+    entries: tuple[Entry, ...]
+
+    @property
+    def best(self) -> Entry | None:
+        """The least bound that says something and is not refuted in general; None where none does."""
+        speaking = [e for e in self.entries if e.status == "speaks" and not e.refuted]
+        return speaking[0] if speaking else None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain numbers and text, for JSON."""
+        best = None if self.best is None else str(self.best.theorem)
+        rows = [e.to_dict() for e in self.entries]
+        found = {"measure": self.measure, "values": dict(self.values), "assumed": self.assumed}
+        return {**found, "best": best, "theorems": rows}
+
+    @property
+    def assumed(self) -> dict[str, float]:
+        """The values of constants that were not given and took usual ones, by glossary name."""
+        found: dict[str, float] = {}
+        for entry in self.entries:
+            found.update(entry.assumed)
+        return dict(sorted(found.items()))
+
+    def __str__(self) -> str:
+        lines = [str(entry) for entry in self.entries]
+        if self.assumed:
+            values = ", ".join(f"{name} = {value:g}" for name, value in self.assumed.items())
+            lines.append(f"assumed, since not given: {values}")
+        return "\n".join(lines)
+
+
+def atlas(
+    instance: Instance | None = None,
+    *,
+    measure: str = "grad_norm_sq",
+    theorems: Sequence[Theorem | str] | None = None,
+    topology: Any = None,
+    truth: bool = False,
+    **values: Any,
+) -> Atlas:
+    """All theorems about one left-hand side at one place.
+
+    Parameters
+    ----------
+    instance : its run (exact expectations where its rounds are affine) is held against every theorem, at its
+        own step sizes; the others' place is then not asked
+    measure : the left-hand side, as in :class:`~dfltheory.bounds.LeftSide`
+    theorems : keys (all variants of each) and theorems; None: every registered one
+    topology : a network whose constants are taken, as :func:`dfltheory.train` takes it
+    truth : compute the exact expectation on the quadratic :func:`model` at each theorem's best steps
+    values : glossary names; what is missing has everyday values, and mechanisms are absent
+
+    Raises
+    ------
+    UnknownNameError, InputError
+        An unknown measure or constant; a value out of its range.
+    """
+    chosen = competitors(measure, theorems)
+    if instance is not None:
+        entries: Iterator[Entry] = _on_run(instance, chosen, values)
+    else:
+        places = ((t, _with_network(t, topology, values)) for t in chosen)
+        entries = (
+            replace(_entry(t, place, topology, truth), assumed=_assumed(t, place)) for t, place in places
+        )
+    order = get_args(Status)
+    ranked = sorted(entries, key=lambda e: (order.index(e.status), np.nan_to_num(e.bound, nan=math.inf)))
+    return Atlas(measure, dict(values), tuple(ranked))
+
+
+def _assumed(theorem: Theorem, values: Mapping[str, Any]) -> dict[str, float]:
+    """The constants that a theorem needs and that took usual values; none of a statement that is not
+    evaluated."""
+    if theorem.order:
+        return {}
+    return {name: float(value) for name, value in constants(theorem, values).items() if name not in values}
+
+
+def _with_network(theorem: Theorem, topology: Any, values: Mapping[str, Any]) -> dict[str, Any]:
+    if topology is None:
+        return {**values}
+    network = network_values(theorem, topology)
+    for name in set(network) & set(values):
+        if values[name] != network[name]:
+            raise InputError(
+                f"{name} = {values[name]:g} is given, and the network has {network[name]:g}: give one of them"
+            )
+    return {**network, **values}
+
+
+def _entry(theorem: Theorem, values: Mapping[str, Any], topology: Any, truth: bool) -> Entry:
+    if theorem.order:
+        return Entry(theorem, "constant not given", "stated as O(.) only")
+    bounds, steps = best_bounds(theorem, values)
+    bound, known = float(bounds[0]), float(yardstick(theorem, values)[0])
+    chosen = {n: float(v[0]) for n, v in steps.items()}
+    if math.isnan(bound):
+        return Entry(theorem, "silent", _why_silent(theorem, values))
+    ends = [n for n, v in chosen.items() if not _LEAST < v < _MOST and n not in values]
+    if ends:  # of the whole grid: as where the left-hand side itself carries the step
+        why = f"its bound falls with {', '.join(ends)} for ever: give what they are"
+        return Entry(theorem, "silent", why)
+    if theorem.kind == "lower bound":
+        return Entry(theorem, "floor", "some problem is so hard for every method", bound, bound / known)
+    terms = theorem.evaluate_terms(where="ignore", **constants(theorem, values), **chosen)
+    largest = max(terms, key=lambda n: float(terms[n]))
+    reason = f"mostly {largest} ({float(terms[largest]) / bound:.0%})" if bound else "its bound is 0"
+    status: Status = "no yardstick" if math.isnan(known) else "speaks" if bound < known else "vacuous"
+    if trivials(theorem):
+        reason += f"; known without it: {' and '.join(words for words, _ in trivials(theorem))}"
+    found = Entry(theorem, status, reason, bound, bound / known, chosen)
+    if not truth or theorem.scope.bounded_gradients:  # no quadratic's are
+        return found
+    return replace(found, truth=expectation(theorem, values, chosen, topology))
+
+
+def _why_silent(theorem: Theorem, values: Mapping[str, Any]) -> str:
+    """The conditions that no step size meets, each by itself."""
+
+    def fails(*alone: Condition) -> bool:
+        return bool(np.isnan(best_bounds(replace(theorem, conditions=alone), values)[0][0]))
+
+    if fails():
+        return "its bound is not a number here"
+    unmet = [c.name for c in theorem.conditions if fails(c)]
+    return f"no step size meets {' and '.join(unmet)}" if unmet else "no step size meets all its conditions"
+
+
+def _on_run(instance: Instance, theorems: Sequence[Theorem], given: Mapping[str, Any]) -> Iterator[Entry]:
+    from dfltheory.exact import exactly
+    from dfltheory.verdicts.compare import compare
+
+    try:
+        run: Any = exactly(instance)
+    except InputError:
+        run = instance.run(progress=False)
+    for theorem in theorems:
+        if theorem.order:
+            yield Entry(theorem, "constant not given", "stated as O(.) only")
+            continue
+        told = compare(run, theorem, **given)
+        status: Any = {"not applicable": "silent"}.get(told.kind, told.kind)
+        status = status if status in get_args(Status) else "speaks"
+        share = told.bound / float(yardstick(theorem, told.at)[0]) if told.at else math.nan
+        yield Entry(theorem, status, told.reason, told.bound, share, {}, told.measured.estimate)
+
+
+# -- what is true: quadratics ------------------------------------------------------------------------------
+
+
+def model(values: Mapping[str, Any], d: int = 6, seed: int = 0) -> Any:
+    """The quadratic clients with exactly these L, sigma_l, sigma_g and f0_gap (from the start 0), m of them;
+    their common Hessian has the eigenvalues L/10 .. L."""
+    from dfltheory.tasks.quadratics import quadratic
+
+    known = everyday(("L", "sigma_l", "sigma_g", "f0_gap", "m")) | dict(values)
+    m, L = int(known["m"]), float(known["L"])
+    zeta = float(known["sigma_g"]) if m > 1 else 0.0
+    options: dict[str, Any] = {"zeta": zeta, "sigma": float(known["sigma_l"]), "seed": seed}
+    far = quadratic(m, d, L, L / 10, **options)
+    gap = float(far.global_loss(far.x_star[None] * 0)[0]) - float(far.constants.f_star or 0.0)
+    return quadratic(m, d, L, L / 10, **options, distance=math.sqrt(float(known["f0_gap"]) / gap))
+
+
+def expectation(
+    theorem: Theorem, values: Mapping[str, Any], steps: Mapping[str, float], topology: Any
+) -> float:
+    """The mean over rounds 0..T-1 of E||grad f(xbar^t)||^2 on :func:`model`, exactly: no less than the least
+    round, which a theorem on a minimum speaks of. nan where the theorem's algorithm is not affine there.
+
+    Without a ``topology`` the network is (1 - lam) 11'/m + lam I, whose contraction is lam.
+    """
+    from dfltheory.exact import average_over
+
+    of_a_mean = theorem.lhs.measure == "grad_norm_sq" and theorem.lhs.aggregate in ("mean", "min")
+    if not of_a_mean or theorem.scope.two_blocks:
+        return math.nan
+    known = {**values, **constants(theorem, values), **steps}
+    task = model(known)
+    W = topology
+    if W is None:
+        lam = float(known.get("lam", known.get("q", 0.0)))
+        W = lam * np.eye(task.m) + (1 - lam) / task.m
+    kind, rounds = algorithm_class(theorem), int(known["T"])
+    try:
+        if not steps:  # a corollary has put its schedule in
+            known |= theorem.step_sizes(**{"m": task.m, **everyday(("L", "f0_gap")), **known})
+        algorithm = kind(**letters_of(kind, {**NEUTRAL, **known}))
+        return average_over(algorithm, task, W if kind.needs_topology else None, rounds)["grad_norm_sq"]
+    except (InputError, TypeError):  # SAM is not affine; or a letter that the theorem gives no value of
+        return math.nan
+
+
+__all__ = [
+    "HORIZONS", "STATED", "Atlas", "Entry", "atlas", "best_bounds", "check_constants", "competitors",
+    "expectation", "first_round", "least", "model", "transient", "yardstick",
+]  # fmt: skip

@@ -1,0 +1,34 @@
+"""The search for counterexamples: problems that satisfy a theorem's assumptions and exceed its bound.
+
+:func:`falsify` searches families of problems whose constants are exact, first globally, then locally; the
+training core runs each hit again. :func:`replay` runs a saved counterexample. A search without a hit proves
+nothing; it reports how far it searched. :mod:`rational <dfltheory.counterexamples.rational>` checks a
+counterexample in exact fractions, without the training core.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from dfltheory.counterexamples.certify import Certificate
+    from dfltheory.counterexamples.finding import Finding, falsify, replay
+    from dfltheory.training.instance import Instance
+
+_MODULES = {
+    "Certificate": "dfltheory.counterexamples.certify",
+    "Finding": "dfltheory.counterexamples.finding",
+    "Instance": "dfltheory.training.instance",
+    "falsify": "dfltheory.counterexamples.finding",
+    "replay": "dfltheory.counterexamples.finding",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return getattr(importlib.import_module(_MODULES[name]), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+__all__ = ["Certificate", "Finding", "Instance", "falsify", "replay"]

@@ -1,0 +1,163 @@
+"""A counterexample in at most five lines of text: functions, network and start, algorithm, outcome."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dfltheory.algorithms.base import Algorithm
+from dfltheory.bounds.growth import growth_words, leading, pacing
+from dfltheory.counterexamples.divergence import Divergence
+from dfltheory.counterexamples.members import MEMBERS
+from dfltheory.counterexamples.problems import Ramps, RampTask, SplitTask
+from dfltheory.graphs import Constant, Periodic, as_sequence
+from dfltheory.graphs.matrices import to_dense
+from dfltheory.tasks.separable import Clipped
+from dfltheory.training.instance import Instance
+
+if TYPE_CHECKING:
+    from dfltheory.bounds.theorem import Theorem
+    from dfltheory.counterexamples.finding import Finding
+
+
+def counterexample_lines(finding: Finding) -> tuple[str, ...]:
+    """The counterexample of a finding; for a statement in O(.) the last member of its family of problems."""
+    theorem, divergence = finding.theorem, finding.divergence
+    if divergence is not None and theorem is not None:
+        instance, _ = MEMBERS[divergence.member].make(theorem, _last_member(divergence))
+        return (*_instance_lines(instance), *_family_lines(divergence))
+    if finding.instance is None or finding.certificate is None or theorem is None:
+        return ()
+    exact = finding.certificate.exact
+    sides = f"measured {_text(exact['measured'])}, bound {_text(exact['bound'])} ({_left_side(theorem)})"
+    return (*_instance_lines(finding.instance), sides)
+
+
+def refuted_by(finding: Finding) -> str:
+    """By how much a finding refutes its statement, in a few words."""
+    divergence = finding.divergence
+    if divergence is None:
+        return f"{finding.ratio:.3g} times the bound"
+    return f"measured/claimed grows {growth_words(vars(divergence))}"
+
+
+def _last_member(divergence: Divergence) -> dict[str, float]:
+    names = divergence.parameter.split("*")
+    factor = divergence.values[-1] / divergence.values[0]
+    base = divergence.base
+    return base | {name: base[name] * factor ** names.count(name) for name in names}
+
+
+def _instance_lines(instance: Instance) -> list[str]:
+    algorithm = instance.algorithm
+    usual = {f.name: f.default for f in fields(Algorithm)}
+    chosen = {f.name: getattr(algorithm, f.name) for f in fields(algorithm)}
+    steps = [f"{n} = {_text(v)}" for n, v in chosen.items() if v is not None and v != usual.get(n)]
+    run = f"{type(algorithm).__name__} with {', '.join(steps)}; T = {instance.rounds} rounds"
+    return [_functions(instance.task), f"{_network(instance)}; {_start(instance)}", run]
+
+
+def _functions(task: Any) -> str:
+    """The clients' functions, by their gradients."""
+    if isinstance(task, Clipped):
+        centers = ", ".join(_text(c) for c in np.ravel(task.c))
+        return (
+            f"{task.m} clients on the line, f_i'(x) = {_text(task.h)} clip(x - c_i, -{_text(task.r)}, "
+            f"{_text(task.r)}), c = ({centers}); clip(x, a, b) = min(max(x, a), b)"
+        )
+    if isinstance(task, SplitTask):
+        problem = task.problem
+        blocks = f"F_i(u, v) = r_i(u) + {_text(problem.h[0] / 2)} (v - b_i)^2"
+        if problem.k.any():
+            blocks += f" + {_text(problem.k[0])} sin({_text(problem.p[0])} u) sin({_text(problem.q[0])} v)"
+        centers = ", ".join(_text(b) for b in problem.b[0])
+        noise = "".join(
+            f"; Gaussian noise of standard deviation {_text(sigma)} in the gradient in {block}"
+            for block, sigma in zip("uv", task.sigmas, strict=True)
+            if sigma
+        )
+        return f"{task.m} clients, {blocks}, b = ({centers}), {_ramps(task.body.problem, 'r', 'u')}{noise}"
+    if isinstance(task, RampTask):
+        noise = ""
+        if task.led is not None:
+            noise = f"; noise +-s(x) with probability 1/2 each, s(x) = {_gradient(task.led, 0, 'x')}"
+        elif task.sigmas[0]:
+            noise = f"; noise +-{_text(task.sigmas[0])} with probability 1/2 each"
+        return f"{task.m} clients on the line, {_ramps(task.problem, 'f', 'x')}{noise}"
+    return f"{task.m} clients: {task.name}"
+
+
+def _ramps(problem: Ramps, function: str, variable: str) -> str:
+    texts = [_gradient(problem, client, variable) for client in range(problem.m)]
+    if len(set(texts)) == 1:
+        gradients = f"{function}_i'({variable}) = {texts[0]}"
+    else:
+        named = (f"{function}_{i}'({variable}) = {text}" for i, text in enumerate(texts, start=1))
+        gradients = ", ".join(named)
+    return f"{gradients}; clip(x, a, b) = min(max(x, a), b)"
+
+
+def _gradient(problem: Ramps, client: int, variable: str) -> str:
+    parts = [_text(problem.left[0, client])] if problem.left[0, client] else []
+    ramps = zip(problem.knots[0, client], problem.widths[0, client], problem.slopes[0, client], strict=True)
+    for knot, width, slope in ramps:
+        if not (width and slope):
+            continue
+        shifted = variable if not knot else f"{variable} - {_text(knot)}".replace("- -", "+ ")
+        parts.append(f"{_text(slope)} clip({shifted}, 0, {_text(width)})")
+    curve = float(problem.curve[0])
+    if curve:
+        parts.append(f"{_text(curve)} {variable}")
+    return " + ".join(parts).replace("+ -", "- ") or "0"
+
+
+def _network(instance: Instance) -> str:
+    if instance.network is None:
+        return "a server"
+    sequence = as_sequence(instance.network)
+    if isinstance(sequence, Constant):
+        return f"W = {_matrix(sequence.W)}"
+    if isinstance(sequence, Periodic):
+        return f"W = {', '.join(_matrix(W) for W in sequence.Ws)} in turn"
+    return f"a random sequence of matrices: {type(sequence).__name__}"
+
+
+def _matrix(W: Any) -> str:
+    rows = (", ".join(_text(entry) for entry in row) for row in to_dense(W))
+    return f"[{', '.join(f'[{row}]' for row in rows)}]"
+
+
+def _start(instance: Instance) -> str:
+    if instance.x0 is None:
+        return "start: the task's own"
+    rows = np.asarray(instance.x0, dtype=float)
+    points = [_point(row) for row in rows]
+    if len(set(points)) == 1:
+        return f"all clients start at {points[0]}"
+    return f"the clients start at {', '.join(points)}"
+
+
+def _point(row: Any) -> str:
+    numbers = [_text(entry) for entry in np.ravel(row)]
+    return numbers[0] if len(numbers) == 1 else f"({', '.join(numbers)})"
+
+
+def _family_lines(divergence: Divergence) -> list[str]:
+    ratios = ", ".join(f"{ratio:.4g}" for ratio in divergence.ratios)
+    low, high = divergence.values[0], divergence.values[-1]
+    along = f"{leading(divergence.parameter)} = {low:.4g} .. {high:.4g}{pacing(divergence.parameter)}"
+    return [f"measured/claimed {ratios} along {along}; these are the numbers of the last member"]
+
+
+def _left_side(theorem: Theorem) -> str:
+    lhs = theorem.lhs
+    return f"{lhs.aggregate} of {lhs.measure} over rounds {lhs.first} .. {lhs.last}"
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else f"{value:.6g}"
+
+
+__all__ = ["counterexample_lines", "refuted_by"]

@@ -1,0 +1,254 @@
+"""Statements in O(.): families of problems with one parameter, along which measured / expression grows.
+
+An O(.) hides a constant, so that no single run contradicts it. Random bases are drawn of every kind of
+problem, each parameter in turn is multiplied by 1, 4, 16, ..., and the exponent of the ratio is fitted to the
+last points.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dfltheory.bounds.growth import growth_words, paces
+from dfltheory.counterexamples.confirm import unconfirmed
+from dfltheory.counterexamples.members import MEMBERS, Member, Numbers, kinds, replayed
+from dfltheory.counterexamples.search import Clock, wall
+from dfltheory.errors import DataError, DFLTheoryError
+from dfltheory.rates import fit_exponent
+
+if TYPE_CHECKING:
+    from dfltheory.bounds.theorem import Theorem
+
+FACTORS = (1.0, 4.0, 16.0, 64.0)
+JOINTLY = (1.0, 2.0, 4.0, 8.0)
+"""Factors of two parameters that grow together: their product is the number of steps that must be run."""
+DIVERGES = 0.2
+"""A ratio counts as growing when its last two local exponents exceed this."""
+LEVELS = 0.8
+"""A ratio whose local exponent falls faster than this from one factor to the next is levelling off."""
+STRUCTURE = ("T", "K", "K_u", "K_v", "gap", "alpha")
+"""Parameters that no O(.) may hide; the others are constants of the problem, which authors may mean to."""
+
+
+@dataclass(frozen=True)
+class Divergence:
+    """A one-parameter family: ``ratios`` = measured / expression at ``values`` of ``parameter``.
+
+    ``member``: which kind of problem (:mod:`.members`).  ``T*K``: both grow by the same factor, and of
+    ``K*T*T`` T by its square; ``values`` are those of the first one. ``gap`` and ``alpha`` stand for 1/(1 -
+    lam) and 1/(1 - alpha).
+    ``exponent`` [``low``, ``high``] of the ratio in the parameter.  ``structural``: is it one that no O(.)
+    may hide?  ``settled``: does it grow against each term alone?  ``base``: the first member.
+    ``core``: the ratio of the last member as the training core measures it (with its own noise).
+    """
+
+    key: str
+    variant: str
+    member: str
+    parameter: str
+    values: tuple[float, ...]
+    ratios: tuple[float, ...]
+    exponent: float
+    low: float
+    high: float
+    structural: bool
+    settled: bool
+    base: dict[str, float]
+    core: float | None = None
+
+    @property
+    def diverges(self) -> bool:
+        """Does the ratio grow in a parameter that no O(.) may hide, and not only before the limit sets in?"""
+        slopes = _slopes(self.values, self.ratios)
+        levels_off = slopes[-1] < LEVELS * slopes[-2]
+        grows = self.low > DIVERGES and not levels_off and self.ratios[-1] > 2 * self.ratios[0]
+        confirmed = self.core is None or self.core > 2 / 3 * self.ratios[-1]
+        return grows and self.settled and self.structural and confirmed
+
+    def __str__(self) -> str:
+        ratios = ", ".join(f"{r:.3g}" for r in self.ratios)
+        first, *others = paces(self.parameter)
+        first = first if first.isidentifier() else f"({first})"
+        fit = f"{first}^{self.exponent:.3g} [{self.low:.3g}, {self.high:.3g}]"
+        fit += f", in step with {' and '.join(others)}" if others else ""
+        if self.diverges:
+            told = {"parameter": self.parameter, "exponent": self.exponent, "values": self.values}
+            ends = f"exponent in [{self.low:.3g}, {self.high:.3g}]"
+            return f"measured/expression grows {growth_words(told)}, {ends} ({self.member}): {ratios}"
+        why = "" if self.structural else ", a constant of the problem, which an O(.) may mean to hide"
+        why += "" if self.settled else ", before the limit of the expression sets in"
+        return f"no diverging family found; the steepest grows like {fit}{why}: {ratios}"
+
+
+def steepest(
+    theorem: Theorem, budget: float, seed: int, clock: Clock = wall
+) -> tuple[Divergence | None, dict[str, dict[str, float]], int]:
+    """The steepest family found within the ``budget`` of the ``clock``, the first that diverges; each kind's
+    largest ratio and count of members; and how many members were measured in all. The kinds take turns."""
+    rng, end = np.random.default_rng(seed), clock(0) + budget
+    best: Divergence | None = None
+    turn = 0
+    told: dict[str, dict[str, float]] = {}
+    members = kinds(theorem)
+
+    def count() -> int:
+        return int(sum(row["evaluations"] for row in told.values()))
+
+    def late() -> bool:
+        return clock(count()) > end
+
+    while not late() and not (best is not None and best.diverges):
+        member = members[turn % len(members)]
+        turn += 1
+        base = member.draw(rng)
+        for parameter in member.varied:
+            found = along(theorem, member, base, parameter, late)
+            row = told.setdefault(f"{member.name}, {parameter}", {"ratio": 0.0, "evaluations": 0})
+            row["evaluations"] += len(FACTORS)
+            if found is not None:
+                row["ratio"] = max(row["ratio"], *found.ratios)
+                best = found if best is None or _rank(found) > _rank(best) else best
+            if late():
+                break
+    return best, told, count()
+
+
+def _rank(found: Divergence) -> tuple[bool, bool, float]:
+    return found.diverges, found.structural and found.settled, found.low
+
+
+def along(
+    theorem: Theorem,
+    member: Member,
+    base: Numbers,
+    parameter: str,
+    late: Callable[[], bool] = lambda: False,
+) -> Divergence | None:
+    """The family from ``base`` along one parameter; a ratio that grows is followed one factor further.
+
+    None outside of what an algorithm or a statement takes, where an evaluation at 50 digits does not confirm
+    the expression of a ratio that grows, and once it is ``late``.
+    """
+    factors = JOINTLY if "*" in parameter else FACTORS
+    points = [_point(theorem, member, base, parameter, factor, late) for factor in factors]
+    found = _fitted(theorem, member, base, parameter, points)
+    if found is None or not found.diverges:
+        return found
+    factor = factors[-1] ** 2 / factors[-2]
+    further = _point(theorem, member, base, parameter, factor, late)
+    points.append(further)
+    found = _fitted(theorem, member, base, parameter, points)
+    if found is None or not found.diverges or further is None:
+        return found
+    if not _confirmed(theorem, points):
+        return None
+    core = member.core(theorem, grown(base, parameter, factor))
+    return found if core is None else replace(found, core=core / further[2])
+
+
+def structural(parameter: str) -> bool:
+    """May no O(.) hide this parameter (or product)?"""
+    return set(parameter.split("*")) <= set(STRUCTURE)
+
+
+Point = tuple[float, float, float, Numbers]
+
+
+def _point(
+    theorem: Theorem, member: Member, base: Numbers, parameter: str, factor: float, late: Callable[[], bool]
+) -> Point | None:
+    """Factor, measured, expression and glossary of one member, or None."""
+    if late():
+        return None
+    at = grown(base, parameter, factor)
+    try:
+        measured, values = member.measure(theorem, at)
+        bound = expression(theorem, values)
+    except DFLTheoryError:
+        return None  # outside of the range of an algorithm, a task or the statement
+    if not (np.isfinite([measured, bound]).all() and bound > 0 and measured / bound > 1e-12):
+        return None
+    return factor, measured, bound, values
+
+
+def grown(base: Numbers, parameter: str, factor: float) -> Numbers:
+    """The numbers of a member: each parameter times the factor, as often as it is named."""
+    names = parameter.split("*")
+    return base | {name: base[name] * factor ** names.count(name) for name in names}
+
+
+def _fitted(
+    theorem: Theorem, member: Member, base: Numbers, parameter: str, points: list[Point | None]
+) -> Divergence | None:
+    whole = [point for point in points if point is not None]
+    if len(whole) < len(points):
+        return None
+    first = parameter.split("*")[0]
+    values = [base[first] * point[0] for point in whole]
+    ratios = [measured / bound for _, measured, bound, _ in whole]
+    fit = fit_exponent(values[-3:], ratios[-3:])
+    hidden = not structural(parameter)
+    return Divergence(
+        theorem.key,
+        theorem.variant,
+        member.name,
+        parameter,
+        tuple(values),
+        tuple(ratios),
+        fit.estimate,
+        float(_slopes(values, ratios)[-2:].min()),
+        fit.high,
+        not hidden,
+        hidden or _settled(theorem, whole, values),
+        base,
+    )
+
+
+def _settled(theorem: Theorem, points: list[Point], values: Sequence[float]) -> bool:
+    """Does the ratio grow against every term of the expression, those that do not lead yet included?
+
+    Each term with its own exponent between the last two members; those that are 0 there count nothing.
+    """
+    before, after = (theorem.evaluate_terms(where="nan", **point[3]) for point in points[-2:])
+    step = np.log(values[-1] / values[-2])
+    measured = np.log(points[-1][1] / points[-2][1]) / step
+    pairs = [(float(before[name]), float(after[name])) for name in after]
+    return all(measured - np.log(new / old) / step > DIVERGES for old, new in pairs if old > 0 and new > 0)
+
+
+def _confirmed(theorem: Theorem, points: list[Point | None]) -> bool:
+    """Does the evaluation at 50 digits see the same expressions, and the conditions satisfied?"""
+    return not any(
+        unconfirmed(theorem, values, bound, math.inf) for _, _, bound, values in filter(None, points)
+    )
+
+
+def expression(theorem: Theorem, values: Numbers) -> float:
+    """The right-hand side without its hidden constant; nan where a condition fails."""
+    return float(np.asarray(theorem.evaluate(where="nan", **values)))
+
+
+def _slopes(values: Sequence[float], ratios: Sequence[float]) -> Any:
+    """The local exponents between neighbours."""
+    return np.diff(np.log(ratios)) / np.diff(np.log(values))
+
+
+def again(told: Divergence, theorem: Theorem) -> Divergence:
+    """The family measured anew from its base; an error where it can no longer be measured."""
+    if not theorem.order or not replayed(theorem, MEMBERS[told.member]):
+        raise DataError(f"{told.member} is no kind of problem that {theorem} is about")
+    found = along(theorem, MEMBERS[told.member], told.base, told.parameter)
+    if found is None:
+        raise DataError(
+            f"the family of {theorem} from its base {told.base} cannot be measured, or an evaluation at 50 "
+            "digits does not confirm its expression"
+        )
+    return found
+
+
+__all__ = ["Divergence", "again", "along", "expression", "grown", "paces", "steepest", "structural"]

@@ -1,0 +1,230 @@
+"""The one reader of files about counterexamples: instances, families, outcomes, and what ``--json`` printed.
+
+Such files are sent around, so nothing in them is trusted. Every field is read with its type: numbers are
+finite, in range and few enough that a replay ends; names are looked up in fixed lists; unknown fields are
+refused. Each refusal is one line that names file, field and value.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import sys
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dfltheory.counterexamples.core import Batch
+from dfltheory.counterexamples.members import MEMBERS
+from dfltheory.counterexamples.problems import TASKS
+from dfltheory.counterexamples.reach import CodeNeededError, class_of, reference_to
+from dfltheory.counterexamples.score import NOISY
+from dfltheory.documents import (
+    Read,
+    line,
+    mapping,
+    maybe,
+    must,
+    named,
+    number,
+    one_of,
+    record,
+    rows,
+    truth,
+    whole,
+)
+from dfltheory.errors import DataError, DFLTheoryError, InputError
+from dfltheory.files import reading
+from dfltheory.training.instance import Instance
+
+FORMAT = 2
+KINDS = ("dfltheory.counterexample", "dfltheory.divergence", "dfltheory.outcome")
+BYTES = 2**21
+"""No file of these kinds is larger."""
+LARGE, SMALL = 1e9, 1e-12
+CLIENTS, PERIOD, LONGEST, STEPS = 16, 4, 64, 64
+HORIZON = 10**18
+WORK = 512
+"""Rounds times local steps at most of the first member of a family; the last one has 256 times as many."""
+
+
+def read_document(
+    path: str | os.PathLike[str],
+    required: tuple[str, ...] = (),
+    parse_float: Callable[[str], float] = float,
+) -> dict[str, Any]:
+    """The file's content, every field read with its type; those not ``required`` may be absent.
+
+    ``parse_float`` reads its decimal numbers (:class:`~dfltheory.documents.WrittenNumber` keeps the digits).
+
+    Raises
+    ------
+    DataError
+        One line: the file is no such document, is of an older format, or the first field that is not what it
+        must be.
+    """
+    with reading(path, "a counterexample"):
+        try:
+            if os.path.getsize(path) > BYTES or not os.path.isfile(path):
+                raise InputError(f"a counterexample is a regular file of at most {BYTES} bytes")
+            data = json.loads(Path(path).read_text(encoding="utf-8"), parse_float=parse_float)
+            if isinstance(data, dict) and data.get("format") == 1:
+                raise InputError(
+                    f"it is of format 1, and this version reads format {FORMAT}: search again, or replay it "
+                    "with the version that wrote it"
+                )
+            return _document(data, required)
+        except CodeNeededError as wrong:
+            raise DataError(f"{path} cannot be replayed by itself: {wrong}") from None
+        except DFLTheoryError as wrong:
+            raise DataError(f"{path} holds no counterexample: {wrong}") from None
+
+
+def built(data: Any, known: Iterable[str | type] = ()) -> Instance:
+    """The instance of a document: a task of :mod:`.problems`, an algorithm that is the package's, or that has
+    been imported, or is one of the ``known`` classes, and few enough numbers that a replay ends."""
+    _small("instance", data)
+    given = named("instance", data, ("task", "algorithm", "run"), ("topology",))
+    task = named("instance.task", given["task"], ("name",), None)
+    one_of(*TASKS)("instance.task.name", task["name"])
+    algorithm = named("instance.algorithm", given["algorithm"], ("name",), None)
+    cls = class_of(line(200)("instance.algorithm.name", algorithm["name"]), known)
+    if ":" in algorithm["name"]:  # its module may have been imported under another name
+        given = given | {"algorithm": algorithm | {"name": reference_to(cls)}}
+    point = rows(number(-LARGE, LARGE), 2, 1)
+    matrix, period = rows(rows(number(-1, 1), CLIENTS), CLIENTS), given.get("topology", {})
+    law = {
+        "matrices": rows(matrix, PERIOD, 1),
+        "name": one_of("random_matching", "one_per_round"),
+        "of": one_of("random_matching"),
+    }
+    one = {name: read for name, read in law.items() if name in period} or {"matrix": matrix}
+    record(one if cls.needs_topology else {})("instance.topology", given.get("topology", {}))
+    run = record({"rounds": whole(1, HORIZON), "x0": rows(point, CLIENTS, 1)},
+                 {"seed": whole(0, 2**63), "seeds": whole(1, 1), "evaluate_every": whole(1, 1)})  # fmt: skip
+    run("instance.run", given["run"])
+    instance = Instance.of(given, "instance", own=True)
+    m, d = instance.task.m, instance.task.d
+    x0 = given["run"]["x0"]
+    must(
+        "instance.run.x0", x0, np.shape(instance.x0) == (m, d), f"{m} x {d} numbers, as the task has clients"
+    )
+    batch = Batch.of(instance)  # which refuses noise that it cannot take the mean of
+    if batch.chance and instance.rounds > min(NOISY, batch.longest):
+        raise InputError(
+            f"rounds = {instance.rounds} are too many for such a problem with noise or a random network"
+        )
+    return instance
+
+
+def _small(place: str, value: Any) -> None:
+    """Refuse what is not plain, finite, short and in range."""
+    match value:
+        case dict():
+            for name, inner in mapping(lambda at, v: v, 40, line(40, r"\w+"))(place, value).items():
+                _small(f"{place}.{name}", inner)
+        case list():
+            for k, inner in enumerate(rows(lambda at, v: v, LONGEST, 1)(place, value)):
+                _small(f"{place}[{k}]", inner)
+        case bool() | None:
+            pass
+        case int() if not place.startswith("instance.run."):
+            whole(-STEPS, STEPS)(place, value)
+        case int():
+            whole(0, HORIZON)(place, value)
+        case str():
+            line(200, r"[\w.:<>-]+", "a name")(place, value)
+        case _:
+            number(-LARGE, LARGE)(place, value)
+
+
+# -- the other fields -----------------------------------------------------------------------------------
+
+_name, _words = line(80, r"[\w.]+", "a name"), line(200, r"[\w .,:;=*+/()-]*", "plain words")
+_line, _count = line(2000, r"[^\x00-\x1f\x7f]*"), whole(0, 10**15)
+
+
+def _told(place: str, value: Any) -> float:
+    """A number that is told and never used; JSON has no word for those that are not finite."""
+    if value in ("NaN", "Infinity", "-Infinity"):
+        return float(value)
+    return number(-sys.float_info.max, sys.float_info.max)(place, value)
+
+
+def _family(place: str, value: Any) -> dict[str, Any]:
+    ratios = rows(_told, 8, 2)
+    told = record(
+        {
+            "key": _name,
+            "variant": _name,
+            "member": one_of(*MEMBERS),
+            "parameter": _words,
+            "values": ratios,
+            "ratios": ratios,
+            **dict.fromkeys(("exponent", "low", "high"), _told),
+            **dict.fromkeys(("structural", "settled"), truth),
+            "base": mapping(number(SMALL, LARGE), 20, _words),
+            "core": maybe(_told),
+        }
+    )(place, value)
+    member, base = MEMBERS[told["member"]], told["base"]
+    named(f"{place}.base", base, member.base)
+    one_of(*member.varied)(f"{place}.parameter", told["parameter"])
+    counts = {name: base[name] for name in ("T", "K", "K_u", "K_v") if name in base}
+    for name, count in counts.items():
+        must(f"{place}.base.{name}", count, count == round(count) >= 1, "a whole number >= 1")
+    must(
+        f"{place}.base",
+        counts,
+        math.prod(counts.values()) <= WORK,
+        f"few steps: their product at most {WORK}",
+    )
+    return told | {"values": tuple(told["values"]), "ratios": tuple(told["ratios"])}
+
+
+_run: dict[str, Read] = {**dict.fromkeys(("ratio", "measured", "bound"), _told), "T": whole(1, HORIZON)}
+_condition = record({"condition": _line, "slack": _told, "holds": truth})
+_FIELDS: dict[str, Read] = {
+    "kind": one_of(*KINDS),
+    "format": whole(FORMAT, FORMAT),
+    "command": _words,
+    "file": maybe(_line),
+    "key": _name,
+    "variant": _name,
+    "family": _words,
+    "violated": truth,
+    "ratio": _told,
+    "evaluations": _count,
+    "seconds": _told,
+    "seed": whole(0, 2**63),
+    "families": mapping(record({"ratio": _told, "evaluations": _count}), 1000, _words),
+    "first": _told,
+    "terms": mapping(record({"share": _told, "without": _told}), 20, _line),
+    "readings": mapping(record({"ratio": _told, "violated": truth}), 10, _words),
+    "exact": record({**_run, "still": truth}),
+    "core": record({**_run, "rounds": _count, "still": truth}, {"low": _told, "seeds": _count}),
+    "core_at_horizon": maybe(_told),
+    "conditions": rows(_condition, 100),
+    "obstacles": rows(_line, 100),
+    "undecided": rows(_line, 200),
+    "divergence": maybe(_family),
+    "instance": lambda place, value: value,  # read by :func:`built`
+    "theorem": lambda place, value: value,  # read with its types by theorem_from_document
+}
+
+
+def _document(data: Any, required: tuple[str, ...]) -> dict[str, Any]:
+    told = record({name: _FIELDS[name] for name in required}, _FIELDS)("", data)
+    about = [name for name in ("instance", "divergence") if told.get(name) is not None]
+    if told.get("instance") is not None:
+        built(told["instance"])
+        named("the document", told, ("key", "variant", *(("exact", "core") if required else ())), None)
+    if len(about) != 1 and (about or told.get("violated", True)):
+        raise InputError(f"it must have an instance or a divergence, and has {' and '.join(about) or 'none'}")
+    return told
+
+
+__all__ = ["FORMAT", "KINDS", "built", "read_document"]

@@ -1,0 +1,278 @@
+"""Mixing matrices for candidates: those of the package that keep the law of a theorem's scope."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import permutations
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dfltheory.bounds.scope import LAWS
+from dfltheory.constants import FRESH_ROUND, FRESH_STEP
+from dfltheory.counterexamples.cube import Reader
+from dfltheory.counterexamples.reach import algorithm_class, hyperparameters
+from dfltheory.errors import GraphError, InputError
+from dfltheory.graphs import push_sum_constants
+
+if TYPE_CHECKING:
+    from dfltheory.bounds.theorem import Theorem
+
+Array = NDArray[Any]
+_NAMES = ("delta", "C", "q", "window")
+Drawn = tuple[Array, dict[str, Array], Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Draw:
+    """A kind of network of m clients: ``draw`` gives W (P, B, m, m), of which B take turns, its constants,
+    and which of them fit; ``drawn``: each gossip step draws one of them, or with ``one_per_round`` each
+    round, for all its gossip steps."""
+
+    name: str
+    m: int
+    draw: Callable[[Any, bool], Drawn]
+    drawn: bool = False
+    one_per_round: bool = False
+
+
+def _pair(read: Any, copies: bool) -> Array:
+    """[[1 - w, w], [w, 1 - w]], its one weight free (1/2 for copies, where it does not matter)."""
+    w = read.log(1e-6, 0.97)
+    w = np.full_like(w, 0.5) if copies else w
+    return np.stack([np.stack([1 - w, w], -1), np.stack([w, 1 - w], -1)], -2)
+
+
+def _alone(read: Any, copies: bool) -> Array:
+    """One client."""
+    return np.ones((len(read.unit()), 1, 1))
+
+
+def _circle(read: Any, copies: bool) -> Array:
+    """Three clients, a I + b S + c S' with S the cyclic shift: doubly stochastic, symmetric where b = c."""
+    share, side = read.log(1e-2, 0.98), read.unit()
+    shift = np.roll(np.eye(3), 1, axis=0)
+    b, c = share * side, share * (1 - side)
+    by = lambda a: a[:, None, None]  # noqa: E731
+    return by(1 - share) * np.eye(3) + by(b) * shift + by(c) * shift.T
+
+
+def _even(read: Any, copies: bool) -> Array:
+    """A circle of four with one weight on both sides: symmetric."""
+    w = read.log(1e-2, 0.49)
+    ring = np.roll(np.eye(4), 1, axis=0) + np.roll(np.eye(4), -1, axis=0)
+    return (1 - 2 * w)[:, None, None] * np.eye(4) + w[:, None, None] * ring
+
+
+def _directed(read: Any, copies: bool) -> Array:
+    """Three clients on a directed ring with a chord, weights 1/out-degree: not doubly stochastic."""
+    P = np.array([[1 / 3, 0, 1 / 2], [1 / 3, 1 / 2, 0], [1 / 3, 1 / 2, 1 / 2]])
+    return np.repeat(P[None], len(read.unit()), 0)
+
+
+def _level(read: Any) -> Array:
+    """One of few shares from 1e-3 to 0.97, so that the constants of few matrices are looked for."""
+    return 1e-3 * 970 ** (np.round(12 * read.unit()) / 12)
+
+
+def _unbalanced(read: Any, copies: bool) -> Array:
+    """Two clients that give each other different shares: their push-sum weights are as b : a."""
+    return _speaks(_level(read), 0) @ _speaks(_level(read), 1)
+
+
+def _in_turn(read: Any, copies: bool) -> Array:
+    """Silence in even rounds, so that windows of two rounds contract, and not each of them."""
+    W = _unbalanced(read, copies)
+    return np.stack([np.eye(2) + 0 * W, W], 1)
+
+
+def _matchings(read: Any, copies: bool) -> Array:
+    """Four clients in pairs, in odd rounds other pairs than in even ones: no single round connects them."""
+    w = _level(read)[:, None, None, None]
+    return (1 - w) * np.eye(4) + w * np.eye(4)[[[1, 0, 3, 2], [3, 2, 1, 0]]]
+
+
+@lru_cache(maxsize=1)
+def digraphs() -> Array:
+    """Strongly connected digraphs of four clients, drawn once, (B, 4, 4): a ring, to which any other arc
+    comes with probability 1/2; each client gives away shares in random ratios, from even ones to 1 : 1e-3.
+
+    Few, so that the constants of each are computed once.
+    """
+    rng, n, ring = np.random.default_rng(0), 64, np.roll(np.eye(4), 1, axis=0) + np.eye(4)
+    arcs = np.maximum(ring, rng.random((n, 4, 4)) < 0.5)
+    W = arcs * 10.0 ** (-3 * rng.random((n, 1, 1)) * rng.random((n, 4, 4)))
+    return W / W.sum(1, keepdims=True)
+
+
+def _random_digraph(read: Any, copies: bool) -> Array:
+    """One of :func:`digraphs`."""
+    every = digraphs()
+    return every[np.minimum((len(every) * read.unit()).astype(int), len(every) - 1)]
+
+
+def matchings(m: int) -> Array:
+    """All matrices of :class:`~dfltheory.graphs.RandomMatching`, each as likely as the others, (B, m, m)."""
+    every = np.repeat(np.eye(m)[None], math.factorial(m), 0)
+    for W, order in zip(every, permutations(range(m)), strict=True):
+        for pair in zip(order[: m - m % 2 : 2], order[1::2], strict=True):
+            W[np.ix_(pair, pair)] = 0.5
+    return np.unique(every, axis=0)
+
+
+def _speaks(share: Array, who: int) -> Array:
+    """Two clients, of whom one gives away a share."""
+    W = np.repeat(np.eye(2)[None], len(share), 0)
+    W[:, who, who], W[:, 1 - who, who] = 1 - share, share
+    return W
+
+
+def _complete(read: Any, copies: bool) -> Array:
+    """Sixteen clients, each with one weight for all others: 1 - lam of the mean; for copies lam = 0."""
+    lam = read.between(0, 1 - copies)[:, None, None]
+    return lam * np.eye(16) + (1 - lam) / 16
+
+
+def _everybody(read: Any, copies: bool) -> Array:
+    """A server's mean."""
+    return np.full((len(read.unit()), 1, 2, 2), 0.5)
+
+
+def _always(make: Callable[[Any, bool], Array]) -> Callable[[Any, bool], Array]:
+    """One matrix for all rounds, (P, 1, m, m)."""
+    return lambda read, copies: make(read, copies)[:, None]
+
+
+KINDS: dict[str, tuple[int, Callable[[Any, bool], Array]]] = {
+    "pair": (2, _always(_pair)), "circle": (3, _always(_circle)), "even circle": (4, _always(_even)),
+    "directed": (3, _always(_directed)), "unbalanced": (2, _always(_unbalanced)),
+    "random digraph": (4, _always(_random_digraph)), "in turn": (2, _in_turn), "matchings": (4, _matchings),
+    "complete": (16, _always(_complete)), "alone": (1, _always(_alone)),
+}  # fmt: skip
+"""Clients, and the matrices that take turns, (P, B, m, m)."""
+TURNS = ("in turn", "matchings")
+"""For statements about windows of rounds alone."""
+PUSHED = ("unbalanced", "random digraph")
+"""For push-sum alone."""
+MATCHED = (3, 4)
+"""Clients of whom each round draws a matching, for statements about random networks."""
+
+
+def networks(theorem: Theorem) -> list[Draw]:
+    """The kinds of networks that keep the scope's law and the algorithm's own, the simplest first.
+
+    Raises
+    ------
+    InputError
+        No matrix of the search does.
+    """
+    law = theorem.scope.network
+    if isinstance(law, str) and law not in LAWS:
+        raise InputError(f"falsify cannot search {theorem}: it has no matrices of the law {law!r}")
+    if law == "none":
+        return [Draw("server", 2, lambda read, copies: _known(_everybody(read, copies), None))]
+    kinds, pushes = ["pair"], algorithm_class(theorem).mixing == "column-stochastic"
+    windowed = "windows" in theorem.scope.sequence and "window" in theorem.needs
+    if not isinstance(law, str):
+        kinds = [name for name in KINDS if name not in TURNS and (pushes or name not in PUSHED)]
+    elif law == "doubly stochastic" and not theorem.scope.two_blocks:
+        kinds.append("circle")
+    elif law == "column-stochastic" and pushes:
+        kinds += ["directed", *PUSHED, *(TURNS if windowed else ())]
+    if isinstance(law, str):
+        kinds += ["complete", "alone"]
+    own = None if isinstance(law, str) else law
+    found = [_draw(name, own) for name in kinds if own is None or _fits(name, own)]
+    for kind in _drawn_kinds(theorem):
+        allowed = [m for m in MATCHED if own is None or all(own(W) is None for W in matchings(m))]
+        found += [_matched(m, kind) for m in allowed]
+    if not found:
+        name = getattr(own, "__qualname__", "its own law")
+        raise InputError(f"falsify cannot search {theorem}: no matrix of the search obeys its law {name}")
+    return found
+
+
+def _draw(name: str, law: Callable[[Any], str | None] | None) -> Draw:
+    m, make = KINDS[name]
+    return Draw(name, m, lambda read, copies: _known(make(read, copies), law))
+
+
+def _drawn_kinds(theorem: Theorem) -> list[str]:
+    """The kinds of draws to search: those that it covers, by their mean-square contraction alone.
+
+    One draw for each round differs from one for each gossip step if a round may have several.
+    """
+    scope, asked = theorem.scope, {*_NAMES, "lam_min"} & {*theorem.needs}
+    keeps = callable(scope.network) or scope.network in ("symmetric", "doubly stochastic")
+    if not keeps or scope.two_blocks or asked:
+        return []
+    free, _ = hyperparameters(theorem)
+    if "Q" in free:
+        return [kind for kind in (FRESH_STEP, FRESH_ROUND) if kind in scope.sequence]
+    return [FRESH_STEP] if {FRESH_STEP, FRESH_ROUND} & {*scope.sequence} else []
+
+
+def _matched(m: int, kind: str) -> Draw:
+    """Matchings with lam^2 = ||E W'W - 11'/m||, drawn for each gossip step or for each round."""
+    W = matchings(m)
+    lam = np.sqrt(np.linalg.norm((W.swapaxes(1, 2) @ W).mean(0) - 1 / m, 2))
+
+    def draw(read: Any, copies: bool) -> Drawn:
+        ones = np.ones(len(read.u))
+        return np.repeat(W[None], len(ones), 0), {"lam": lam * ones}, ones > 0
+
+    name = f"random matchings of {m}"
+    if kind == FRESH_STEP:
+        return Draw(name, m, draw, drawn=True)
+    return Draw(f"{name}, one for each round", m, draw, drawn=True, one_per_round=True)
+
+
+def _fits(name: str, law: Callable[[Any], str | None]) -> bool:
+    """Does one of many draws obey the law?"""
+    _, make = KINDS[name]
+    read = Reader(np.random.default_rng(0).random((64, 8)))
+    return any(law(W) is None for W in make(read, False)[:, 0])
+
+
+def _known(W: Array, law: Callable[[Any], str | None] | None) -> Drawn:
+    """The matrices with the constants that the glossary has for them."""
+    m, ones = W.shape[-1], np.ones(len(W))
+    if W.shape[1] > 1:
+        return W, _push_sum(W), ones > 0 if law is None else ones < 0
+    turns, W = W, W[:, 0]
+    lam = np.linalg.norm(W - 1 / m, 2, axis=(1, 2))
+    lam = np.where(lam < 1e-15, 0.0, np.abs(1 - 2 * W[:, 0, 1]) if m == 2 else lam)
+    values = {"lam": lam, "q": lam, "delta": ones, "C": ones, "window": ones}
+    if (W.swapaxes(1, 2) == W).all():
+        values["lam_min"] = 1 - 2 * W[:, 0, 1] if m == 2 else np.linalg.eigvalsh(W)[:, 0]
+    if np.abs(W.sum(2) - 1).max() > 1e-12:
+        values |= _push_sum(turns)
+    fits: Any = ones > 0
+    if law is not None:
+        fits = np.array([law(one) is None for one in W])
+    return turns, values, fits
+
+
+def _push_sum(W: Array) -> dict[str, Array]:
+    matrices, at = np.unique(W, axis=0, return_inverse=True)
+    rows = np.array([_constants(one.tobytes(), one.shape) for one in matrices])
+    told = dict(zip(_NAMES, rows[at.ravel()].T, strict=True))
+    return told | {"lam": told["q"]}
+
+
+@lru_cache(maxsize=4096)
+def _constants(data: bytes, shape: tuple[int, ...]) -> tuple[float, ...]:
+    """delta, C, q and window of matrices that take turns; nan where there are none."""
+    W = np.frombuffer(data).reshape(shape)
+    with suppress(GraphError):
+        told = push_sum_constants(list(W) if len(W) > 1 else W[0])
+        return tuple(float(getattr(told, name)) for name in _NAMES)
+    return (float("nan"),) * len(_NAMES)
+
+
+__all__ = ["KINDS", "Draw", "digraphs", "matchings", "networks"]

@@ -1,0 +1,212 @@
+"""What the search holds fast and what it draws, by a theorem's scope alone.
+
+The rules are those by which :mod:`dfltheory.verdicts.applicable` judges a run, so that whatever is found is a
+run that the theorem speaks of. What is outside of the search is refused in one line, never searched with
+another algorithm. Assumptions in words are not read.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from dataclasses import MISSING, fields, replace
+from functools import reduce
+from typing import TYPE_CHECKING, Any
+
+from dfltheory.algorithms.base import Algorithm
+from dfltheory.bounds.symbols import BUILT_IN, GLOSSARY, LENGTH, STEP, Quantity
+from dfltheory.errors import InputError, UnknownNameError
+from dfltheory.own import own_name
+from dfltheory.verdicts.applicable import ABSENT, spoken_of, unrestricted_steps
+
+if TYPE_CHECKING:
+    from dfltheory.bounds.theorem import Theorem
+
+MEASURES: dict[bool, tuple[str, ...]] = {
+    False: ("grad_norm_sq", "grad_norm_sq_w", "consensus", "loss", "f_gap", "dist_sq"),
+    True: ("two_block", "two_block_next", "two_block_weighted"),
+}
+"""The left-hand sides that the search measures, of one block and of two."""
+
+
+CONVEX = frozenset(("mu", "mu_each", "x_star_sq", "sigma_star", "Gamma"))
+"""What the search knows of convex problems, beside the glossary's own names."""
+
+
+def convex(theorem: Theorem) -> bool:
+    """Does it ask how convex its problems are, so that no others are to be drawn?"""
+    return bool({"mu", "mu_each"} & set(theorem.needs))
+
+
+def registered(theorem: Theorem) -> bool:
+    """Is it a statement of the registry, the very object?"""
+    from dfltheory import bounds
+
+    try:
+        return bounds.get(theorem.key, theorem.variant) is theorem
+    except UnknownNameError:
+        return False
+
+
+class CodeNeededError(InputError):
+    """A file is about code of a user, which no file carries."""
+
+    def __init__(self, what: str):
+        super().__init__(
+            f"{what} is code of a user, which no file carries: name the theorem's own file too, as in "
+            "`dfltheory falsify FILE.py:NAME --replay COUNTEREXAMPLE`"
+        )
+
+
+def algorithm_class(theorem: Theorem) -> type[Algorithm]:
+    """The most general algorithm of the scope: a class of the package by its name, or a user's own."""
+    return class_of(theorem.scope.algorithms[0])
+
+
+def class_of(named: str | type, known: Iterable[str | type] = ()) -> type[Algorithm]:
+    """The class that a scope names: itself, the package's by its name, or a user's that is imported.
+
+    Parameters
+    ----------
+    named : str or type
+        ``MODULE:NAME`` for a class of a user. How its module was imported does not matter, see
+        :func:`~dfltheory.own.own_name`.
+    known : iterable of str or type
+        Classes that are preferred to others of the same own name: those of the scope of a given theorem.
+
+    Raises
+    ------
+    CodeNeededError
+        No imported module has that class, or several have one.
+    InputError
+        The package has no algorithm of that name.
+    """
+    from dfltheory import algorithms
+
+    if isinstance(named, type):
+        return named
+    if ":" in named:
+        classes = [kind for kind in known if isinstance(kind, type)]
+        given = [kind for kind in classes if own_name(reference_to(kind)) == own_name(named)]
+        found = given or _imported(*named.split(":", 1))
+        if len(found) == 1:
+            return found[0]  # type: ignore[return-value]
+        raise CodeNeededError(f"the algorithm {named}")
+    try:
+        return algorithms.get(named)
+    except UnknownNameError:
+        raise InputError(
+            f"falsify cannot simulate {named}, which the package does not have: name its class in the scope"
+        ) from None
+
+
+def reference_to(kind: type) -> str:
+    """``MODULE:NAME`` of a class."""
+    return f"{kind.__module__}:{kind.__qualname__}"
+
+
+def _imported(module: str, name: str) -> list[type[Algorithm]]:
+    """The algorithm of that name in that module, or else those in modules of the same own name."""
+    exact = _attribute(module, name)
+    if exact is not None:
+        return [exact]
+    wanted = own_name(f"{module}:{name}")
+    places = [place for place in [*sys.modules] if own_name(f"{place}:{name}") == wanted]
+    found = {_attribute(place, name) for place in places}
+    return [kind for kind in found if kind is not None]
+
+
+def _attribute(module: str, name: str) -> type[Algorithm] | None:
+    """The algorithm of that name in an imported module."""
+    found = reduce(lambda at, part: getattr(at, part, None), name.split("."), sys.modules.get(module))
+    return found if isinstance(found, type) and issubclass(found, Algorithm) else None  # type: ignore
+
+
+def with_classes(theorem: Theorem) -> Theorem:
+    """The theorem of a file, with the users' classes that its scope names in place of their names."""
+    named = tuple(class_of(a) if isinstance(a, str) and ":" in a else a for a in theorem.scope.algorithms)
+    return replace(theorem, scope=replace(theorem.scope, algorithms=named))
+
+
+def hyperparameters(theorem: Theorem) -> tuple[dict[str, Quantity], dict[str, Any]]:
+    """Fields of the algorithm that the search draws, with their glossary entries, and those that are fixed.
+
+    Raises
+    ------
+    InputError
+        A field that neither the scope nor the bound speaks of, and that has no value at which it is absent.
+    """
+    cls, scope = algorithm_class(theorem), theorem.scope
+    spoken = spoken_of(theorem) | unrestricted_steps(theorem, cls)
+    summed = {name for whole in spoken & {*cls.summed_up} for name in cls.summed_up[whole][0]}
+    free: dict[str, Quantity] = {}
+    fixed: dict[str, Any] = {}
+    for f in fields(cls):
+        name = cls.glossary.get(f.name, f.name)
+        told = [scope.letters[n] for n in (name, f.name) if n in scope.letters]
+        if told:
+            fixed[f.name] = told[0]
+        elif f.name in summed:  # as the class has it, where it has a default
+            fixed |= {} if f.default is MISSING else {f.name: f.default}
+        elif name in spoken:
+            free[f.name] = GLOSSARY[name]
+        elif name in ABSENT:
+            fixed[f.name] = ABSENT[name]
+        else:
+            raise InputError(
+                f"falsify cannot search {theorem}: it does not say at which {name} (see Scope.letters)"
+            )
+    return free, fixed
+
+
+def unknown(theorem: Theorem) -> list[str]:
+    """What the theorem asks for that is neither the glossary's own, nor known of convex problems, nor a
+    hyperparameter that the search can draw: a step size, a count, a share, or a radius."""
+    cls = algorithm_class(theorem)
+    own = {cls.glossary.get(f.name, f.name) for f in fields(cls)} | {*cls.summed_up}
+    odd = {n for n in own & set(theorem.needs) if not _drawn(GLOSSARY[n])}
+    return sorted(set(theorem.needs) - BUILT_IN - CONVEX - (own - odd))
+
+
+def _drawn(letter: Quantity) -> bool:
+    return letter.step or letter.whole or letter.high == 1 or letter.unit == LENGTH
+
+
+def check(theorem: Theorem) -> None:
+    """One line where the statement is outside of what the search can do."""
+    scope, cls = theorem.scope, algorithm_class(theorem)
+    why = None
+    measures = MEASURES[scope.two_blocks]
+    if theorem.lhs.measure not in measures:
+        why = f"is about {theorem.lhs.measure}, and the search measures {', '.join(measures)}"
+    elif (scope.network == "none") is cls.needs_topology:
+        why = f"is about {'no' if cls.needs_topology else 'a'} network, which {cls.__name__} does not fit"
+    elif theorem.lhs.measure == "dist_sq" and not convex(theorem):
+        why = "is about dist_sq, and does not say how convex f is"
+    elif scope.bounded_gradients and scope.two_blocks:
+        why = "assumes bounded gradients, and the two-block problems of the search have none"
+    if why is not None:
+        raise InputError(f"falsify cannot search {theorem}: it {why}")
+    free, fixed = hyperparameters(theorem)
+    if names := unknown(theorem):
+        raise InputError(f"falsify cannot search {theorem}: it does not know {', '.join(names)}")
+    held = [name for name in fixed if GLOSSARY.get(name) is not None and GLOSSARY[name].step]
+    odd = [n for n, q in free.items() if q.step and q.unit not in (STEP, GLOSSARY["eta_v"].unit)]
+    if held or odd:
+        raise InputError(f"falsify cannot search {theorem}: it cannot hold {(held or odd)[0]} fast")
+
+
+__all__ = [
+    "CONVEX",
+    "CodeNeededError",
+    "MEASURES",
+    "algorithm_class",
+    "check",
+    "class_of",
+    "convex",
+    "hyperparameters",
+    "reference_to",
+    "registered",
+    "unknown",
+    "with_classes",
+]

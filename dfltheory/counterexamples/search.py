@@ -1,0 +1,260 @@
+"""Global, then local: differential evolution over all families, then shrinking steps around the best."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dfltheory.counterexamples.core import Batch
+from dfltheory.counterexamples.families import Family, varied
+from dfltheory.counterexamples.score import Scores, admissible, score
+
+if TYPE_CHECKING:
+    from dfltheory.bounds.theorem import Theorem
+
+Array = NDArray[Any]
+POPULATION = 96
+LOCAL = 0.35
+"""Share of the time that goes into the local phase."""
+TRIES = 16
+"""Draws of what a population shares until one of its candidates is admissible."""
+DRIFT = 0.2
+"""Share of the generations that move what the population shares."""
+
+
+@dataclass(eq=False)
+class Arm:
+    """One family with its population in the unit cube, and the numbers that the whole population shares.
+
+    ``niches``: the best value of each of :class:`.score.Scores`'s, with its point and what it shares,
+    whatever became of the population since.
+    """
+
+    family: Family
+    theorem: Theorem
+    rng: np.random.Generator
+    points: Array = field(init=False)
+    fitness: Array = field(init=False)
+    ratio: Array = field(init=False)
+    shared: dict[str, float] = field(init=False)
+    niches: dict[int, tuple[float, Array, dict[str, float]]] = field(default_factory=dict)
+    evaluations: int = 0
+
+    def __post_init__(self) -> None:
+        from scipy.stats import qmc
+
+        sampler = qmc.Sobol(self.family.dimension, seed=self.rng)
+        self.points = sampler.random(128)[:POPULATION]
+        for _ in range(TRIES):
+            self.shared = self.family.draw(self.rng)
+            with np.errstate(all="ignore"):
+                batch = self.candidates(self.points)
+                if not self.shared or admissible(self.theorem, batch, self.family.horizon(self.shared)):
+                    break
+        scores = self.evaluate(self.points)
+        self.fitness, self.ratio = scores.fitness, scores.ratio
+
+    def evaluate(self, points: Array, shared: dict[str, float] | None = None) -> Scores:
+        """The scores of points of the unit cube, at the arm's own shared numbers unless others are given."""
+        self.evaluations += len(points)
+        shared = self.shared if shared is None else shared
+        with np.errstate(all="ignore"):
+            batch = self.candidates(points, shared)
+            scores = score(self.theorem, batch, self.family.rounds, self.family.horizon(shared))
+        for k, values in enumerate(np.nan_to_num(scores.niches.T, nan=-1.0, posinf=-1.0)):
+            top = int(values.argmax())
+            if values[top] > self.niche(k):
+                self.niches[k] = float(values[top]), points[top], shared
+        return scores
+
+    def niche(self, k: int) -> float:
+        """The best value of one niche; 0 where there is none."""
+        return self.niches[k][0] if k in self.niches else 0.0
+
+    def candidates(self, points: Array, shared: dict[str, float] | None = None) -> Batch:
+        """Problems, networks and starts of points of the unit cube."""
+        return self.family.decode(points, self.shared if shared is None else shared)
+
+    def drift(self, width: float) -> bool:
+        """Move what the population shares a little, and keep it where the best candidate gets better."""
+        if not self.shared:
+            return False
+        points = self.points
+        if self.rng.random() < width:  # far steps are a fresh population half of the time
+            shared, points = self.family.draw(self.rng), self.rng.random(points.shape)
+        else:
+            shared = varied(self.shared, width, self.rng)
+        scores = self.evaluate(points, shared)
+        return self.adopt(points, shared, scores)
+
+    def adopt(self, points: Array, shared: dict[str, float], scores: Scores) -> bool:
+        """Another population in place of this one, if its best candidate is better."""
+        if scores.fitness.max() <= self.fitness[self.best]:
+            return False
+        self.points, self.shared = points, shared
+        self.fitness, self.ratio = scores.fitness, scores.ratio
+        return True
+
+    def climb(self, k: int, width: float) -> bool:
+        """Steps around the best point of a niche; was one better there?"""
+        before, point, shared = self.niches[k]
+        trial = self.around(point, width)
+        self.adopt(trial, shared, self.evaluate(trial, shared))
+        return self.niche(k) > before
+
+    def around(self, point: Array, width: float) -> Array:
+        """Steps of all sizes up to ``width`` around a point."""
+        n, d = self.points.shape
+        scale = width * 10.0 ** self.rng.uniform(-3, 0, (n, 1))
+        mask = self.rng.random((n, d)) < self.rng.choice([0.15, 0.5, 1.0], (n, 1))
+        return _reflect(point + scale * mask * self.rng.standard_normal((n, d)))
+
+    @property
+    def best(self) -> int:
+        return int(np.argmax(self.fitness))
+
+    def evolve(self) -> None:
+        """One generation of differential evolution, current-to-best/1/bin, kept in the cube by reflection."""
+        if self.shared and self.rng.random() < DRIFT:
+            self.drift(0.5)
+            return
+        n, d = self.points.shape
+        a, b = (self.rng.permutation(n) for _ in range(2))
+        F = self.rng.uniform(0.3, 0.9, (n, 1))
+        toward = self.rng.uniform(0, 1, (n, 1)) < 0.5
+        base = self.points + toward * F * (self.points[self.best] - self.points)
+        trial = base + F * (self.points[a] - self.points[b])
+        cross = self.rng.random((n, d)) < self.rng.choice([0.3, 0.9], (n, 1))
+        cross[np.arange(n), self.rng.integers(0, d, n)] = True
+        self.replace(_reflect(np.where(cross, trial, self.points)))
+
+    def refine(self, width: float) -> bool:
+        """Steps around the best point; was one better?"""
+        if self.shared and self.rng.random() < DRIFT:
+            return self.drift(width)
+        before, trial = self.fitness[self.best], self.around(self.points[self.best], width)
+        scores = self.evaluate(trial)
+        top = int(np.argmax(scores.fitness))
+        if scores.fitness[top] > before:
+            at = self.best
+            self.points[at], self.fitness[at] = trial[top], scores.fitness[top]
+            self.ratio[at] = scores.ratio[top]
+            return True
+        return False
+
+    def replace(self, trial: Array) -> None:
+        """Keep each trial that is at least as good as the point that it would replace."""
+        scores = self.evaluate(trial)
+        better = scores.fitness >= self.fitness
+        self.points[better] = trial[better]
+        self.fitness[better], self.ratio[better] = scores.fitness[better], scores.ratio[better]
+
+
+def _reflect(u: Array) -> Array:
+    u = np.abs(u) % 2.0
+    return np.where(u > 1, 2.0 - u, u)
+
+
+Clock = Callable[[int], float]
+"""What a budget is spent by, a function of the candidates so far: seconds of a kind, or these themselves."""
+
+
+def wall(candidates: int) -> float:
+    """Seconds of the wall's clock."""
+    return time.monotonic()
+
+
+def processor(candidates: int) -> float:
+    """Seconds of the processor."""
+    return time.process_time()
+
+
+def search(
+    theorem: Theorem,
+    arms: list[Family],
+    budget: float,
+    seed: int,
+    enough: float,
+    tell: Callable[[float, int], None] | None = None,
+    clock: Clock = wall,
+) -> list[Arm]:
+    """Arms in the order of what they found, the best first; stops where the ``budget`` is spent by the
+    ``clock``, at a ratio ``enough``, or when it is interrupted (Ctrl-C) and has a candidate to show.
+    """
+    rng, living = np.random.default_rng(seed), list[Arm]()
+    end = clock(0) + budget
+    turn = clock(0) + (1 - LOCAL) * budget
+
+    def now() -> float:
+        return clock(sum(arm.evaluations for arm in living))
+
+    def told(arms: list[Arm]) -> None:
+        if tell is not None:
+            tell(max(_top(arm) for arm in arms), sum(arm.evaluations for arm in arms))
+
+    try:
+        for family in arms:
+            living.append(Arm(family, theorem, rng))
+            told(living)
+            if now() > turn or _found(living, enough):
+                break
+        generation = 0
+        while now() < turn and not _found(living, enough):
+            every = generation < 8 * len(living)
+            living[generation % len(living) if every else _choose(living, rng)].evolve()
+            generation += 1
+            told(living)
+        first = _ranked(living)[:3]
+        widths: dict[Any, float] = dict.fromkeys(first, 0.3)
+        niches = sorted({k for arm in living for k in arm.niches})
+        while now() < end and not _found(living, enough):
+            for arm in first:
+                widths[arm] = _wider(widths[arm], arm.refine(widths[arm]))
+                if now() > end:
+                    break
+            if niches:  # one of them beside each round of the best: no term is forgotten
+                niches.append(k := niches.pop(0))
+                widths[k] = _wider(widths.get(k, 0.3), _holder(living, k).climb(k, widths.get(k, 0.3)))
+            told(living)
+    except KeyboardInterrupt:
+        if not any(np.isfinite(_top(arm)) and _top(arm) > 0 for arm in living):
+            raise
+    return _ranked(living)
+
+
+def _wider(width: float, better: bool) -> float:
+    """The next width of local steps."""
+    return min(0.3, width * 1.5) if better else max(1e-6, width * 0.85)
+
+
+def _holder(arms: list[Arm], k: int) -> Arm:
+    """The arm that has the best of a niche."""
+    return max(arms, key=lambda arm: arm.niche(k))
+
+
+def _ranked(arms: list[Arm]) -> list[Arm]:
+    return sorted(arms, key=lambda arm: -arm.fitness[arm.best])
+
+
+def _top(arm: Arm) -> float:
+    """The best ratio; 0 where no candidate is admissible."""
+    return float(np.nan_to_num(arm.ratio[arm.best]))
+
+
+def _found(arms: list[Arm], enough: float) -> bool:
+    return any(_top(arm) >= enough for arm in arms)
+
+
+def _choose(arms: list[Arm], rng: np.random.Generator) -> int:
+    """An arm: the better it has done, the more often; each now and then."""
+    order = np.argsort([-arm.fitness[arm.best] for arm in arms])
+    weights = 0.6 ** np.arange(len(arms)) + 0.02
+    return int(order[rng.choice(len(arms), p=weights / weights.sum())])
+
+
+__all__ = ["Arm", "Clock", "processor", "search", "wall"]

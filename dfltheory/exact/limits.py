@@ -1,0 +1,259 @@
+r"""Limits and long horizons in closed form.
+
+Where the round map has the same law in every round, the mean mu and the second moment S = E ss' of the
+state follow one affine map together. Its fixed point is the stationary law, and a sum over 10^9 rounds takes
+30 squarings. Sums that no round changes, whatever x^0 and chance are (of the corrections of gradient
+tracking, which is 0), take eigenvalues 1 of the map with them, and stay what they were.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import block_diag, null_space, solve_discrete_lyapunov
+
+from dfltheory.errors import InputError
+from dfltheory.exact.engine import Engine, MeetingError, Step
+from dfltheory.exact.history import starting_models
+from dfltheory.exact.moments import Affine, Moments, Stage, one_round
+from dfltheory.exact.network import sequence_for
+from dfltheory.exact.problem import problem_of
+
+Array = NDArray[Any]
+_MOMENTS = 50
+"""Entries of one problem's state up to which maps on second moments (their square) are written out."""
+
+
+_RESTS = 1e-11
+"""What a round changes by no more than this share, it does not change."""
+_HORIZON = 10**9
+"""The horizon that the clients are told of."""
+
+
+@dataclass(frozen=True, eq=False)
+class Stationary:
+    """The limit t -> infinity: measures, expected models (m, d), and how fast it is reached.
+
+    ``radius`` spectral radius of the mean's round map; ``radius_square`` of the second moment's, which is
+    ``radius**2`` for one constant matrix and more for random ones.  Below 1 there is a limit.
+    """
+
+    measures: dict[str, float]
+    x: Array
+    radius: float
+    radius_square: float
+
+
+def stationary(algorithm: Any, task: Any, topology: Any = None) -> Stationary:
+    """The stationary values of an affine recursion, by linear equations (no iteration).
+
+    Raises
+    ------
+    InputError where the round map changes with time, or its spectral radius is not below 1.
+    """
+    engine, parts = _engine(algorithm, task, topology, None)
+    radius = max(part.radius for part in parts)
+    square = max(part.radius_square for part in parts)
+    if not max(radius, square) < 1 - 1e-12:
+        raise InputError(
+            f"the spectral radius of the round map is {max(radius, square):.9g}, not below 1 beside sums that"
+            " stay whatever x^0 is: there is no stationary law (take a smaller eta, or a task with mu > 0)"
+        )
+    return _measured(engine, [part.fixed_point() for part in parts], radius, square)
+
+
+def average_over(
+    algorithm: Any, task: Any, topology: Any = None, rounds: int = 100, x0: Any = None
+) -> dict[str, float]:
+    """The mean over t = 0..rounds-1 of every measure, in O(log rounds) squarings.
+
+    For states of at most 50 entries per decoupled problem (clients times blocks); use
+    :func:`exact_history` beyond.
+    """
+    if rounds < 1:
+        raise InputError(f"rounds = {rounds!r} must be an integer >= 1")
+    engine, parts = _engine(algorithm, task, topology, x0)
+    return _measured(engine, [part.average(int(rounds)) for part in parts], 0.0, 0.0).measures
+
+
+def _engine(
+    algorithm: Any, task: Any, topology: Any, x0: Any, apart: bool = True
+) -> tuple[Engine, list[_Part]]:
+    sequence = sequence_for(algorithm, task.m, topology)
+    engine = Engine(algorithm, problem_of(task), sequence, starting_models(task, x0), _HORIZON, apart)
+    if not engine.autonomous:
+        raise InputError(
+            "limits need a round map whose law does not change: one matrix or RandomMixing, decay = 1, and "
+            "doubly stochastic matrices for push-sum"
+        )
+    try:
+        step, _ = engine.step(engine.template, 0)
+    except MeetingError:
+        return _engine(algorithm, task, topology, x0, apart=False)
+    return engine, [_Part.of(engine, step, k) for k in range(len(engine.start.mu))]
+
+
+def _measured(engine: Engine, states: list[Moments], radius: float, square: float) -> Stationary:
+    mu = np.concatenate([s.mu for s in states])
+    covs = [np.zeros((*s.mu.shape, *s.mu.shape[1:])) if s.cov is None else s.cov for s in states]
+    state, readings = Moments(mu, np.concatenate(covs)), engine.readings(engine.template)
+    return Stationary(readings.expected(state), engine.models(state, readings), radius, square)
+
+
+@dataclass(frozen=True, eq=False)
+class _Part:
+    """One of the decoupled problems: s' = M s + k in the mean; ``start`` its state before round 0, which x^0
+    moves along ``begun`` (n, columns)."""
+
+    round: Callable[[Moments], Moments]
+    random: bool
+    start: Moments
+    M: Array
+    k: Array
+    begun: Array
+
+    @classmethod
+    def of(cls, engine: Engine, step: Step, index: int) -> _Part:
+        one = slice(index, index + 1)
+        stages = [Stage(s.alone.part(one), s.mixed, s.times) for s in step.stages]
+        start = Moments(engine.start.mu[one], None if engine.start.cov is None else engine.start.cov[one])
+        shape, quiet = start.mu.shape, [Stage(s.alone.still(), s.mixed, s.times) for s in stages]
+        linear = [Stage(Affine(s.alone.map, np.zeros_like(s.alone.shift)), s.mixed, s.times) for s in stages]
+
+        def mean(stages: list[Stage], mu: Array) -> Array:
+            return one_round(Moments(mu.reshape(shape)), stages, step.laws).mu.ravel()
+
+        n = start.mu.size
+        M = np.stack([mean(linear, e) for e in np.eye(n)], axis=1)
+        return cls(
+            lambda s: one_round(s, stages, step.laws),
+            engine.sequence.random,
+            start,
+            M,
+            mean(quiet, np.zeros(n)),
+            block_diag(*engine.begun.map[index]),
+        )
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.start.mu.shape
+
+    @cached_property
+    def kept(self) -> Array:
+        """Sums (r, n) of the state that no round changes, in any outcome, nor x^0."""
+        _, sizes, rows = np.linalg.svd(np.eye(self.n) - self.M.T)
+        kept = rows[sizes <= _RESTS * max(1.0, sizes[0])]
+        trial = self.round(Moments(np.random.default_rng(0).normal(size=self.shape)))
+        moved = [kept @ self.k, kept @ self.begun]
+        for cov in (trial.cov, self.start.cov):
+            moved += [] if cov is None else [kept @ cov.reshape(self.n, self.n)]
+        largest = max((np.abs(part).max(initial=0.0) for part in moved), default=0.0)
+        return kept if largest <= _RESTS * max(1.0, np.abs(self.k).max()) else kept[:0]
+
+    @cached_property
+    def free(self) -> Array:
+        """An orthonormal basis (n, n - r) of what the rest of the state can do."""
+        return null_space(self.kept) if len(self.kept) else np.eye(self.n)
+
+    @cached_property
+    def centre(self) -> Array:
+        """Where the mean rests, or nearly, (n,): second moments are taken around it, so that nothing large
+        cancels."""
+        rests = np.concatenate([np.eye(self.n) - self.M, self.kept])
+        return np.linalg.lstsq(rests, np.append(self.k, self.kept @ self.start.mu.ravel()), rcond=None)[0]
+
+    @cached_property
+    def inner(self) -> Array:
+        """The linear part of the round in the coordinates of ``free``."""
+        return self.free.T @ self.M @ self.free
+
+    @property
+    def n(self) -> int:
+        return len(self.k)
+
+    @property
+    def radius(self) -> float:
+        return float(np.abs(np.linalg.eigvals(self.inner)).max(initial=0.0))
+
+    @property
+    def radius_square(self) -> float:
+        if not self.random:
+            return self.radius**2
+        r = self.free.shape[1]
+        return float(np.abs(np.linalg.eigvals(self._together()[1 + r :, 1 + r :])).max(initial=0.0))
+
+    def fixed_point(self) -> Moments:
+        """Stationary mean and covariance: a linear system, and a discrete Lyapunov equation."""
+        r = self.free.shape[1]
+        if not self.random:
+            entered = self.round(Moments(np.zeros(self.shape))).cov
+            if entered is None:
+                return Moments(self.centre.reshape(self.shape))
+            square = self.free.T @ entered.reshape(self.n, self.n) @ self.free
+            return self._around(np.zeros(r), solve_discrete_lyapunov(self.inner, square))
+        F = self._together()
+        second = np.linalg.solve(np.eye(r**2) - F[1 + r :, 1 + r :], F[1 + r :, 0])
+        return self._around(np.zeros(r), second.reshape(r, r))
+
+    def average(self, rounds: int) -> Moments:
+        """Averages of mean and second moment over ``rounds`` rounds from the start, as moments."""
+        start = self.start if self.start.cov is not None else Moments(self.start.mu, self._four(0 * self.M))
+        at = np.concatenate([[1.0], self._seen(start)])
+        mean, r = _sum_of_powers(self._together(), at, rounds) / rounds, self.free.shape[1]
+        return self._around(mean[1 : 1 + r], mean[1 + r :].reshape(r, r))
+
+    def _around(self, mu: Array, second: Array) -> Moments:
+        """The moments of a state whose mean and second moment around the centre are these, in ``free``."""
+        spread = self.free @ (second - np.outer(mu, mu)) @ self.free.T
+        return Moments((self.centre + self.free @ mu).reshape(self.shape), self._four(spread))
+
+    def _together(self) -> Array:
+        """The linear map on (1, mu, S) of one round, by probing: exact, because the round is affine in them.
+
+        mu and S enter :func:`one_round` as mean mu and covariance S - mu mu' (positive or not).
+        """
+        n = self.free.shape[1]
+        if n > _MOMENTS:
+            raise InputError(
+                f"a state of {n} entries has {n * n} second moments, too many for closed forms here (at most "
+                f"{_MOMENTS}**2): use exact_history over many rounds"
+            )
+        size = 1 + n + n * n
+        F = np.zeros((size, size))
+        F[0, 0] = 1
+        F[1:, 0] = self._moved(np.zeros(n), np.zeros((n, n)))
+        for j, e in enumerate(np.eye(size - 1)):
+            F[1:, 1 + j] = self._moved(e[:n], e[n:].reshape(n, n)) - F[1:, 0]
+        return F
+
+    def _moved(self, mu: Array, second: Array) -> Array:
+        return self._seen(self.round(self._around(mu, second)))
+
+    def _seen(self, state: Moments) -> Array:
+        """Mean and second moment around the centre, in ``free``."""
+        assert state.cov is not None
+        mu = self.free.T @ (state.mu.ravel() - self.centre)
+        spread = self.free.T @ state.cov.reshape(self.n, self.n) @ self.free
+        return np.concatenate([mu, (spread + np.outer(mu, mu)).ravel()])
+
+    def _four(self, square: Array) -> Array:
+        return square.reshape(*self.shape, *self.shape[1:])
+
+
+def _sum_of_powers(F: Array, v: Array, rounds: int) -> Array:
+    """sum_{t < rounds} F^t v, by the binary digits of ``rounds``."""
+    total, now = np.zeros_like(v), v
+    power, summed = F, np.eye(len(F))  # F^(2^j), sum_{t < 2^j} F^t
+    while rounds:
+        if rounds & 1:
+            total = total + summed @ now
+            now = power @ now
+        summed = summed + power @ summed
+        power = power @ power
+        rounds >>= 1
+    return total

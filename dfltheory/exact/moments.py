@@ -1,0 +1,132 @@
+"""Mean and covariance through affine maps of each client and through mixing matrices, exactly.
+
+A state has mean ``mu`` (B, m, p) and covariance ``cov`` (B, m, p, m, p), for B independent problems, m
+clients and p entries of each client: (B, p) = (d, blocks) where coordinates do not meet, else (1, all).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dfltheory.exact.network import Law
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Moments:
+    """Mean (B, m, p) and covariance (B, m, p, m, p) of a state; ``cov`` None: no chance so far."""
+
+    mu: Array
+    cov: Array | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Affine:
+    """Client i alone: s -> map_i s + shift_i + noise of covariance noise_i.
+
+    ``map`` (..., m, q, p), ``shift`` (..., m, q), ``noise`` (..., m, q, q), ``None`` where there is none.
+    """
+
+    map: Array
+    shift: Array
+    noise: Array | None = None
+
+    def after(self, first: Affine) -> Affine:
+        """self(first(s)), both in one map."""
+        noise = None if first.noise is None else self.map @ first.noise @ self.map.swapaxes(-1, -2)
+        if self.noise is not None:
+            noise = self.noise if noise is None else noise + self.noise
+        return Affine(self.map @ first.map, _times(self.map, first.shift) + self.shift, noise)
+
+    def part(self, which: slice) -> Affine:
+        """Some of the B problems."""
+        return Affine(self.map[which], self.shift[which], None if self.noise is None else self.noise[which])
+
+    def still(self) -> Affine:
+        """The same without noise."""
+        return Affine(self.map, self.shift)
+
+
+@dataclass(frozen=True, eq=False)
+class Stage:
+    """What the clients do alone, and then the first ``mixed`` entries go ``times`` times through W."""
+
+    alone: Affine
+    mixed: int = 0
+    times: int = 0
+
+
+def apply(state: Moments, by: Affine) -> Moments:
+    """The moments after every client's own map."""
+    B, m, q, p = by.map.shape
+    mu = _times(by.map, state.mu) + by.shift
+    if state.cov is None and (by.noise is None or not by.noise.any()):
+        return Moments(mu)
+    if state.cov is None:
+        cov = np.zeros((B, m, q, m, q))
+    else:
+        half = by.map @ state.cov.reshape(B, m, p, m * p)
+        half = half.reshape(B, m * q, m, p).transpose(0, 2, 3, 1)  # (B, j, p, i q)
+        cov = (by.map @ half).reshape(B, m, q, m, q).transpose(0, 3, 4, 1, 2).copy()
+    if by.noise is not None:
+        clients = np.arange(m)
+        cov[:, clients, :, clients, :] += by.noise.swapaxes(0, 1)
+    return Moments(mu, cov)
+
+
+def mix(sent: Moments, law: Law, mixed: int) -> Moments:
+    """E over the outcomes of W, by the law of total covariance: no difference of large numbers."""
+    means = [product(W, sent.mu, mixed) for _, W in law]
+    mu = sum((p * mean for (p, _), mean in zip(law, means)), np.zeros_like(sent.mu))
+    if sent.cov is None and len(law) == 1:
+        return Moments(mu)
+    cov = np.zeros((*mu.shape, *mu.shape[1:]))
+    for (p, W), mean in zip(law, means):
+        if sent.cov is not None:
+            half = product(W, sent.cov, mixed).transpose(0, 3, 4, 1, 2)
+            cov += p * product(W, half, mixed).transpose(0, 3, 4, 1, 2)
+        if len(law) > 1:
+            gap = mean - mu
+            cov += p * gap[:, :, :, None, None] * gap[:, None, None]
+    return Moments(mu, cov)
+
+
+def product(W: Array, x: Array, mixed: int) -> Array:
+    """W along axis 1 (clients) of x (B, m, q, ...), for the first ``mixed`` of the q entries."""
+    out = x.copy()
+    part = np.ascontiguousarray(x[:, :, :mixed])
+    out[:, :, :mixed] = (W @ part.reshape(*part.shape[:2], -1)).reshape(part.shape)
+    return out
+
+
+def one_round(state: Moments, stages: list[Stage], laws: list[list[Law]]) -> Moments:
+    """The state after one round; ``laws[k]`` are those of the matrices of stage k, in order."""
+    for stage, chain in zip(stages, laws):
+        state = apply(state, stage.alone)
+        for law in chain:
+            state = mix(state, law, stage.mixed)
+    return state
+
+
+def backward(rows: Array, stages: list[Stage], laws: list[list[Law]]) -> tuple[Array, float]:
+    """rows' s' as a function of the state before the round, in the mean; and the variance that entered.
+
+    ``rows`` (B, m, p, k); the variance, summed over k, is that over one matrix, not a random one.
+    """
+    entered = 0.0
+    for stage, chain in zip(stages[::-1], laws[::-1]):
+        for law in chain[::-1]:
+            rows = product(np.sum([p * W for p, W in law], axis=0).T, rows, stage.mixed)
+        if stage.alone.noise is not None:
+            entered += float((rows * (stage.alone.noise @ rows)).sum())
+        rows = stage.alone.map.swapaxes(-1, -2) @ rows
+    return rows, entered
+
+
+def _times(a: Array, x: Array) -> Array:
+    return (a @ x[..., None])[..., 0]

@@ -1,0 +1,98 @@
+"""Mixing matrices for expectations: one matrix a round, or a finite list of them with probabilities."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dfltheory.constants import FRESH_STEP
+from dfltheory.errors import InputError
+from dfltheory.graphs import as_sequence
+
+Array = NDArray[Any]
+Law = list[tuple[float, Array]]
+
+
+class RandomMixing:
+    """W_t drawn independently in every round: ``matrices[r]`` with probability ``probabilities[r]``.
+
+    A sequence like any other for training; for expectations its law is known, so that they are exact.
+    """
+
+    random = True
+    name = "random mixing"
+    kind = FRESH_STEP
+
+    def __init__(self, matrices: Sequence[Any], probabilities: Sequence[float] | None = None):
+        self.matrices = [dense(W) for W in matrices]
+        if not self.matrices or len({W.shape for W in self.matrices}) != 1:
+            raise InputError("random mixing needs at least one matrix, all of one shape")
+        n = len(self.matrices)
+        p = np.full(n, 1 / n) if probabilities is None else np.asarray(probabilities, dtype=float)
+        if p.shape != (n,) or (p < 0).any() or abs(p.sum() - 1) > 1e-12:
+            raise InputError(f"give {n} probabilities >= 0 that sum to 1, not {p.tolist()}")
+        self.probabilities = p
+        self.m = self.matrices[0].shape[0]
+
+    def matrix(self, t: int, rng: np.random.Generator, losses: Array | None = None) -> Array:
+        """Draw the matrix of round ``t``; the draws are independent."""
+        return self.matrices[int(rng.choice(len(self.matrices), p=self.probabilities))]
+
+    def contraction_squared(self) -> float:
+        """lambda^2 = ||E[W'W] - 11'/m|| of doubly stochastic outcomes."""
+        square = sum(p * W.T @ W for p, W in self.law())
+        return float(np.linalg.norm(square - 1 / self.m, 2))
+
+    def law(self) -> Law:
+        """Every outcome with its probability."""
+        return [(float(p), W) for p, W in zip(self.probabilities, self.matrices) if p > 0]
+
+
+def dense(W: Any) -> Array:
+    """A matrix of any kind as a dense float array."""
+    return np.asarray(W.toarray() if hasattr(W, "toarray") else W, dtype=float)
+
+
+def sequence_for(algorithm: Any, m: int, topology: Any) -> Any:
+    """The topology as a sequence; servers (full participation) and ``Local`` bring their own."""
+    if not algorithm.needs_topology:  # a server, or nobody
+        if getattr(algorithm, "participation", 1.0) < 1:
+            raise InputError(
+                "sampled clients are not an affine recursion of finite law here: set participation = 1"
+            )
+        return as_sequence(np.full((m, m), 1 / m))
+    if topology is None:
+        raise InputError(f"{type(algorithm).__name__} needs a topology: a graph, a matrix, or a sequence")
+    sequence = as_sequence(topology)
+    if sequence.m != m:
+        raise InputError(f"the topology has {sequence.m} clients, but the task has {m}: make them equal")
+    if sequence.random and not hasattr(sequence, "law"):
+        raise InputError(
+            "the distribution of this random sequence is not given, so its expectation is unknown: "
+            "give RandomMixing(matrices, probabilities)"
+        )
+    return sequence
+
+
+def law_of(sequence: Any, index: int) -> Law:
+    """The outcomes of the matrix with this index, with their probabilities."""
+    if sequence.random:
+        return sequence.law()
+    return [(1.0, dense(sequence.matrix(index, np.random.default_rng(0))))]
+
+
+def laws_of(sequence: Any, t: int, times: int) -> list[Law]:
+    """Return the independent factors of the product of ``times`` gossip steps of round t, in order."""
+    if not getattr(sequence, "one_per_round", False):
+        return [law_of(sequence, t * times + q) for q in range(times)]
+    if times == 0:
+        return []
+    return [[(p, np.linalg.matrix_power(W, times)) for p, W in law_of(sequence, t)]]
+
+
+def is_constant(sequence: Any) -> bool:
+    """Is the law of W_t the same in every round?"""
+    return bool(sequence.random) or getattr(sequence, "period", None) == 1

@@ -1,0 +1,33 @@
+"""Experiment files, grids of runs, sweeps, their results and reports."""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from dfltheory.experiments.experiment import Case, Outcome, perform, perform_all
+    from dfltheory.experiments.report import Study
+
+_MODULES = {
+    "Case": "dfltheory.experiments.experiment",
+    "Outcome": "dfltheory.experiments.experiment",
+    "Study": "dfltheory.experiments.report",
+    "perform": "dfltheory.experiments.experiment",
+    "perform_all": "dfltheory.experiments.experiment",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return getattr(importlib.import_module(_MODULES[name]), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+__all__ = [
+    "Case",
+    "Outcome",
+    "Study",
+    "perform",
+    "perform_all",
+]

@@ -1,0 +1,258 @@
+"""A referee's page on one statement: verdict, findings, refutation, what holds instead, where the bound is
+nonvacuous."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Mapping
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dfltheory.bound_atlas import best_bounds, yardstick
+from dfltheory.bounds import registry
+from dfltheory.bounds.canonical import statement_hash
+from dfltheory.bounds.checks.everyday import everyday
+from dfltheory.bounds.checks.finding import Finding
+from dfltheory.bounds.checks.run import audit
+from dfltheory.bounds.checks.vacuous import trivials
+from dfltheory.bounds.display import condition_latex, expression_latex, sequences
+from dfltheory.bounds.headlines import corrected_variant, examined, headline, name_of
+from dfltheory.bounds.source_digest import fingerprint
+from dfltheory.bounds.status import Status
+from dfltheory.bounds.symbols import GLOSSARY, step_names
+from dfltheory.bounds.theorem import Theorem
+from dfltheory.counterexamples import core, score
+from dfltheory.counterexamples.certify import known
+from dfltheory.counterexamples.describe import counterexample_lines, refuted_by
+from dfltheory.counterexamples.document import built, read_document
+from dfltheory.counterexamples.finding import instance_of, replay
+from dfltheory.errors import InputError
+from dfltheory.experiments.experiment import installed_versions
+from dfltheory.experiments.report import mathml, template, worded
+from dfltheory.files import check_writable, write_text
+from dfltheory.plots import look
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+def referee(
+    theorem: Theorem,
+    command: str,
+    counterexample: Path | None = None,
+    say: Callable[[str], None] = lambda words: None,
+    reference: str = "",
+) -> str:
+    """The page as one HTML document that loads nothing.
+
+    Parameters
+    ----------
+    command : named on the page as what makes it again
+    counterexample : a file that ``dfltheory falsify`` wrote; it is replayed, and the page shows it
+    say : called with what is being done
+    reference : ``FILE.py:NAME`` or ``MODULE:NAME`` by which the caller named a statement that is not
+        registered; the page's commands name it
+
+    Raises
+    ------
+    InputError
+        The counterexample is about another statement, or its instance does not violate this one.
+    """
+    status = theorem.status
+    if counterexample is not None:
+        say(f"replaying {counterexample.name}")
+        status = replayed_status(theorem, counterexample)
+    say(f"auditing {theorem}")
+    findings = _findings(theorem)
+    errors = [finding for finding in findings if finding.severity == "error"]
+    instead = corrected_variant(theorem) if status.refuted or errors else None
+    saved = counterexample
+    say("drawing" if saved is None else f"running {saved.name}, drawing")
+    picture, caption = (None, "") if saved is None else _refutation(saved, theorem, instead)
+    phase, said = _phase(theorem)
+    hashes = [("Code of dfltheory.bounds", fingerprint())]
+    hashes += [(saved.name, sha256(saved.read_bytes()).hexdigest()[:16])] if saved is not None else []
+    return template("referee.html.j2").render(
+        name=name_of(theorem),
+        theorem=theorem,
+        verdict=worded(headline(theorem, status, len(errors), reference)),
+        formula=mathml(theorem.latex(), "block"),
+        conditions=[mathml(condition_latex(c, theorem)) for c in theorem.conditions],
+        assumptions=[worded(words) for words in theorem.assumptions],
+        sequences=sequences(theorem),
+        findings=[str(finding) for finding in findings if finding.severity != "note"],
+        picture=picture,
+        caption=caption,
+        instead=instead,
+        certificate="" if instead is None else str(instead.status),
+        status=status,
+        shown=f"{_DRAW} {command} --counterexample FILE" if status.refuted and saved is None else "",
+        examined=worded(examined(theorem, status, len(errors), reference)),
+        instead_formula="" if instead is None else mathml(instead.latex(), "block"),
+        phase=phase,
+        phase_caption=said,
+        replay="" if saved is None else f"dfltheory falsify --replay {saved}",
+        command=command,
+        hashes=hashes,
+        versions=installed_versions(),
+    )
+
+
+_DRAW = "With the counterexample's file the page draws it:"
+
+
+def replayed_status(theorem: Theorem, counterexample: Path) -> Status:
+    """The status that a counterexample file gives to a statement: it is replayed first.
+
+    Raises
+    ------
+    InputError
+        It is about another statement, or its instance does not violate this one.
+    """
+    registered = registry.known(theorem.key, theorem.variant)
+    finding = replay(counterexample, None if registered else theorem)
+    about = finding.theorem
+    if about is None or statement_hash(about) != statement_hash(theorem):
+        raise InputError(f"{counterexample} is about {about}, which does not state what {theorem} does")
+    if not finding.violated:
+        raise InputError(f"{counterexample} does not violate {theorem}: its ratio is {finding.ratio:.6g}")
+    return Status(
+        kind="refuted",
+        how=refuted_by(finding),
+        ratio=finding.ratio,
+        counterexample=counterexample_lines(finding),
+        command=f"dfltheory falsify --replay {counterexample}",
+        search=f"the file {counterexample.name}, replayed for this page",
+    )
+
+
+def _findings(theorem: Theorem) -> list[Finding]:
+    """What the audit finds in a statement."""
+    with np.errstate(all="ignore"):  # the audit evaluates outside of the conditions as well
+        return audit(theorem)
+
+
+# -- pictures ------------------------------------------------------------------------------------------------
+
+
+def _svg(figure: Figure) -> Any:
+    """A figure as SVG that stands in the page, the same for the same numbers."""
+    import matplotlib as mpl
+    from markupsafe import Markup
+
+    out = io.StringIO()
+    with look.style(), mpl.rc_context({"svg.fonttype": "none"}):
+        figure.savefig(out, format="svg", bbox_inches="tight", metadata={"Date": None})
+    return Markup(out.getvalue()[out.getvalue().index("<svg") :])
+
+
+def _axes(x: str, y: str) -> tuple[Figure, Any]:
+    from matplotlib.figure import Figure
+
+    with look.style():
+        figure = Figure(figsize=(look.TWO_COLUMNS, 3.5))
+        return figure, figure.add_subplot(xscale="log", yscale="log", xlabel=x, ylabel=y)
+
+
+def _refutation(file: Path, theorem: Theorem, instead: Theorem | None) -> tuple[Any, str]:
+    """The saved counterexample: what is measured above the printed bound and below the corrected one, at each
+    horizon; for O(.) the ratio along the family."""
+    document = read_document(file)
+    if not document.get("violated"):
+        return None, ""
+    if theorem.order:
+        family = document["divergence"]
+        figure, axes = _axes(family["parameter"], "measured / claimed, relative to the first")
+        ratios = np.asarray(family["ratios"], dtype=float)
+        axes.plot(family["values"], ratios / ratios[0], **look.MEANINGS["printed"])
+        return _svg(figure), "A family of problems inside all assumptions: no constant covers it."
+    horizons, lines = _along(file, theorem, instead)
+    figure, axes = _axes("rounds $T$", "left-hand side and bounds")
+    for name, values in lines.items():
+        axes.plot(
+            horizons, values, label=name, markevery=10, **{"measured": look.MEASURED, **look.MEANINGS}[name]
+        )
+    axes.legend(frameon=False)
+    apart = "" if instead is None or instead.lhs.aggregate == theorem.lhs.aggregate else _APART
+    return _svg(figure), (
+        f"The saved instance at the horizons T: measured {document['ratio']:.3g} times the printed bound at "
+        f"T = {document['exact']['T']:.3g}; its exact constants in both bounds.{apart}"
+    )
+
+
+_APART = " The corrected bound is one of the mean over the rounds, which is no less than the least of them."
+
+
+def _along(
+    file: Path, theorem: Theorem, instead: Theorem | None
+) -> tuple[np.ndarray, Mapping[str, np.ndarray]]:
+    """What a saved instance measures, and the bounds at its constants, at horizons up to its own."""
+    instance = built(instance_of(file)[0])
+    batch, T = core.Batch.of(instance), instance.rounds
+    values = known(instance.run(rounds=min(T + 2, 50), progress=False), theorem, batch, T)
+    path = score.followed(theorem, batch, T)
+    numbers = {name: np.asarray(value, dtype=float) for name, value in values.items()}
+    data = score.left_side(theorem, batch, path, numbers)
+    horizons = np.unique(np.round(np.geomspace(2, max(T, 3), 60)))
+    measured = [float(score.at_T(theorem, data, int(h), path.still)[0]) for h in horizons]
+    lines = {"measured": np.array(measured)}
+    for name, bound in (("printed", theorem), ("corrected", instead)):
+        if (
+            bound is not None
+            and bound.lhs.measure == theorem.lhs.measure
+            # what bounds a mean bounds the least
+            and (theorem.lhs.aggregate, bound.lhs.aggregate) in (("min", "mean"), (bound.lhs.aggregate,) * 2)
+            and set(bound.needs) <= {*values, "T"}
+        ):
+            told = {n: np.full(len(horizons), float(np.max(values[n]))) for n in bound.needs if n != "T"}
+            lines[name] = np.broadcast_to(bound.evaluate(where="nan", **told, T=horizons), len(horizons))
+    return horizons, lines
+
+
+def _phase(theorem: Theorem) -> tuple[Any, str]:
+    """Over T and the spectral gap: speaks, vacuous, or no step size meets the conditions."""
+    gap, known = next((n for n in ("lam", "q") if n in theorem.needs), None), trivials(theorem)
+    many = sum(n in theorem.needs for n in step_names()) > 2  # too many to look for the best of
+    if not known or theorem.order or gap is None or many or "T" not in theorem.needs:
+        return None, ""
+    T, gaps = 10.0 ** np.linspace(0, 12, 49), 10.0 ** np.linspace(-4, 0, 33)
+    over = {gap: np.repeat(1 - gaps, len(T)), "T": np.tile(np.round(T), len(gaps))}
+    usual = everyday(n for n in theorem.needs if n not in (*over, *step_names()))
+    bound, known_without = best_bounds(theorem, usual | over)[0], yardstick(theorem, usual | over)
+    ratio = (bound / known_without).reshape(len(gaps), len(T))
+    kinds = np.select([ratio < 1, np.isfinite(ratio)], [2, 1], 0)
+    figure, axes = _axes("rounds $T$", rf"$1 - {GLOSSARY[gap].latex}$")
+    from matplotlib.colors import ListedColormap
+
+    colors = ("#d9d9d9", "#f0c36d", "#63b88f")
+    axes.pcolormesh(
+        T, gaps, kinds, cmap=ListedColormap(colors), vmin=0, vmax=2, shading="nearest", rasterized=True
+    )
+    for color, label in zip(colors, ("not applicable", "vacuous", "speaks"), strict=True):
+        axes.plot([], [], "s", color=color, label=label)
+    axes.legend(frameon=False, loc="upper left", bbox_to_anchor=(1, 1))
+    told = ", ".join(f"${GLOSSARY[n].latex} = {v:g}$" for n, v in usual.items())
+    without = " or ".join(f"${expression_latex(limit, theorem)}$" for _, limit in known)
+    return _svg(figure), worded(
+        f"At {told}, with the best step sizes at each point. Vacuous: the bound says no more than {without}, "
+        "which is known without it; not applicable: no step size meets the conditions."
+    )
+
+
+def write(
+    theorem: Theorem,
+    out: Path,
+    command: str,
+    counterexample: Path | None,
+    say: Callable[[str], None],
+    reference: str = "",
+) -> Path:
+    """Write the page, whole or not at all."""
+    if out.suffix != ".html":
+        raise InputError(f"{out} must end in .html: the page is HTML, from which a browser prints PDF")
+    check_writable(out)
+    write_text(out, referee(theorem, command, counterexample, say, reference))
+    return out

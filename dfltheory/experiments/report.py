@@ -1,0 +1,390 @@
+"""A study saved as a folder: tables, figures, and one HTML page that loads nothing from anywhere."""
+
+from __future__ import annotations
+
+import base64
+import os
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dfltheory.bounds.display import condition_latex
+from dfltheory.experiments.experiment import Case, Outcome, installed_versions
+from dfltheory.experiments.scorecard import Row, summary
+from dfltheory.files import filling, replacing, write_json, write_text
+from dfltheory.number_format import number, tex
+from dfltheory.plots.look import save
+from dfltheory.plots.verdicts import families
+from dfltheory.verdicts.compare import Verdict
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+# one mark for each kind, so that the page can be read in black and white
+MARKS = {"holds": "✓", "violated": "✗", "undecided": "?", "vacuous": "○", "not applicable": "–"}
+
+MEANINGS = {
+    "holds": "the whole confidence interval of the measured left-hand side is at or below the bound",
+    "violated": "the whole confidence interval is above the bound, and every condition is met",
+    "undecided": "the confidence interval straddles the bound",
+    "vacuous": "not violated, but the bound exceeds what is known without the theorem",
+    "not applicable": "a condition or an assumption fails at these constants, so the theorem claims nothing",
+}
+
+
+_MOST_REASONS = 12
+"""How many reasons the terminal lists."""
+
+_CAPTION = "numbers: measured / bound; 1 is sharp, above 1 the bound fails"
+
+
+@dataclass(frozen=True)
+class Study:
+    """Outcomes with what a reader must know of them: the title, and what was not tested."""
+
+    title: str
+    outcomes: Sequence[Outcome]
+    not_tested: Sequence[str] = ()
+    command: str = ""
+    versions: dict[str, str] = field(default_factory=installed_versions)
+    scorecard: Sequence[Row] = ()
+    """What is known of each statement, from all witnesses: the page begins with it."""
+    cover: tuple[Callable[[], Figure], str] | None = None
+    """A figure that shows the main finding, drawn on the page above all others, and its caption."""
+    claims: Sequence[Any] = ()
+    """Further claims that were checked, each with ``claim``, ``source``, ``check``, ``verdict``, ``said``,
+    ``ratio``, ``detail``, ``refuted`` and ``to_dict()``."""
+
+    @property
+    def verdicts(self) -> list[tuple[Case, Verdict]]:
+        return [(outcome.case, verdict) for outcome in self.outcomes for verdict in outcome.verdicts]
+
+    def frame(self) -> pd.DataFrame:
+        """All histories in one tidy table: a row for each case, seed and round."""
+        import pandas as pd
+
+        names = ("group", "column", "row")
+        parts = [o.run.to_frame().assign(**{n: getattr(o.case, n) for n in names}) for o in self.outcomes]
+        return pd.concat(parts, ignore_index=True)
+
+    def save(self, folder: str | Path) -> Path:
+        """Write config.json, verdicts.json, history.csv, what there is of scorecard.json, figures and
+        report.html; returns the last.
+
+        They are moved into the folder after the last one is complete (:func:`dfltheory.files.filling`).
+        """
+        with filling(folder) as new:
+            self._write(new)
+        return Path(folder) / "report.html"
+
+    def _write(self, out: Path) -> None:
+        write_json(out / "config.json", self.config())
+        documents = [{"case": case.label, "note": case.note} | v.to_dict() for case, v in self.verdicts]
+        write_json(out / "verdicts.json", documents)
+        write_text(out / "verdicts.tex", latex_table(verdict for _, verdict in self.verdicts))
+        files = ["config.json", "verdicts.json", "verdicts.tex"]
+        if self.scorecard:
+            write_json(out / "scorecard.json", [row.to_dict() for row in self.scorecard])
+            files.append("scorecard.json")
+        if self.claims:
+            write_json(out / "claims.json", [claim.to_dict() for claim in self.claims])
+            files.append("claims.json")
+        if self.outcomes:
+            with replacing(out / "history.csv") as temporary:
+                self.frame().to_csv(temporary, index=False)
+            files.append("history.csv")
+        figures = self.draw(out)
+        cover = None if self.cover is None else save(self.cover[0](), out, "cover")[2]
+        write_text(out / "report.html", render(self, figures, files=files, folder=out, cover=cover))
+
+    def draw(self, folder: Path) -> dict[str, Path]:
+        """One figure for each group, as PNG, PDF and SVG; returns the SVG of each group."""
+        from dfltheory.plots.panels import along, panels
+
+        groups: dict[str, list[Outcome]] = {}
+        for outcome in self.outcomes:
+            groups.setdefault(outcome.case.group, []).append(outcome)
+        return {
+            g: save((along if mine[0].case.along else panels)(mine), folder, figure_name(self.title, g))[2]
+            for g, mine in groups.items()
+        }
+
+    def config(self) -> dict[str, Any]:
+        """What is needed to run the same again."""
+        return {
+            "title": self.title,
+            "command": self.command,
+            "versions": self.versions,
+            "cases": [_describe(outcome) for outcome in self.outcomes],
+        }
+
+
+def _describe(outcome: Outcome) -> dict[str, Any]:
+    case, run = outcome.case, outcome.run
+    return {
+        "case": case.label,
+        "task": {"name": case.task.name, "m": case.task.m, "d": case.task.d},
+        "algorithm": {"name": type(case.algorithm).__name__} | asdict(case.algorithm),
+        "rounds": case.rounds,
+        "seeds": len(run.x),
+        "seed": case.seed,
+        "constants": run.constants.known(),
+        "standing": dict(run.constants.standing),
+        "network": run.network.known(),
+        "theorem": str(case.key),
+        "variants": [v.variant for v in outcome.verdicts],
+    }
+
+
+def figure_name(title: str, group: str) -> str:
+    """The file name of a study's figure: what it has of a-z and digits, and a mark of its own."""
+    plain = re.sub("[^a-z0-9]+", "-", group.lower())[:80].strip("-") or "figure"
+    mark = sha256(repr((title, group)).encode()).hexdigest()[:6]
+    return f"{plain}-{mark}"
+
+
+def render(
+    study: Study,
+    figures: Mapping[str, Path | None],
+    more: Mapping[str, Path] | None = None,
+    files: Sequence[str] = (),
+    folder: Path = Path(),
+    cover: Path | None = None,
+) -> str:
+    """The page as text; figures are embedded, nothing is loaded from anywhere.
+
+    ``figures``: that of each group of cases, as ``plots.panels`` draws it (None: it has none); ``more``:
+    further ones by their captions; ``files``: what lies beside the page in its ``folder``;
+    ``cover``: the drawn ``study.cover``.
+    """
+    page = template("report.html.j2")
+    groups = [_group(study, name, figure, folder) for name, figure in figures.items()]
+    known = {(v.key, v.variant): v.status.how for _, v in study.verdicts if v.status.refuted}
+    counts = Counter(v.kind for _, v in study.verdicts if not v.status.refuted)
+    here = Counter(v.kind for _, v in study.verdicts if v.status.refuted)
+    further = [(caption, _embedded(figure)) for caption, figure in (more or {}).items()]
+    return page.render(
+        study=study,
+        groups=groups,
+        more=further,
+        cover=None if cover is None else _embedded(cover),
+        counts=counts,
+        here=here,
+        known=sorted((f"{key}, {variant}", how) for (key, variant), how in known.items()),
+        contents=_contents(study, groups, bool(further)),
+        summary=summary(study.scorecard),
+        told=told,
+        marks=MARKS,
+        meanings=MEANINGS,
+        files=files,
+    )
+
+
+def template(name: str) -> Any:
+    """A page of this package, whose values are text and no markup."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    loader = PackageLoader("dfltheory.experiments")
+    environment = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True)
+    environment.filters["number"] = number
+    environment.globals["anchor"] = anchor
+    return environment.get_template(name)
+
+
+def _contents(study: Study, groups: Sequence[Mapping[str, Any]], more: bool) -> list[tuple[str, str]]:
+    """(anchor, title) of each section that the page has."""
+    sections = [("scorecard", "Scorecard")] if study.scorecard else []
+    sections.append(("reading", "How to read this page"))
+    sections += [(anchor(group["name"]), group["heading"]) for group in groups]
+    sections += [("axes", "Along the axes")] if more else []
+    sections += [("claims", "What was claimed, and what came out")] if study.claims else []
+    sections += [("evidence", "Evidence of the scorecard")] if study.scorecard else []
+    return [*sections, ("untested", "What was not tested"), ("data", "Data")]
+
+
+def anchor(name: str) -> str:
+    """The address of a section within the page."""
+    return "s-" + figure_name("", name)
+
+
+def _embedded(figure: Path) -> str:
+    kind = {".svg": "svg+xml", ".png": "png"}[figure.suffix]
+    return f"data:image/{kind};base64," + base64.b64encode(figure.read_bytes()).decode("ascii")
+
+
+def mathml(latex: str, display: str = "inline") -> Any:
+    """LaTeX as MathML, which browsers draw by themselves."""
+    from latex2mathml.converter import convert
+    from markupsafe import Markup
+
+    # the converter knows `split`, which has the same columns
+    return Markup(convert(latex.replace("{aligned}", "{split}"), display=display))
+
+
+def worded(text: str) -> Any:
+    """Words as HTML: formulas between dollar signs, code between backticks, bold words between stars (which
+    stand at a word's start and end: those of a power do not)."""
+    from markupsafe import Markup, escape
+
+    def formula(latex: str) -> Any:
+        try:
+            return mathml(latex)
+        except Exception as wrong:
+            if type(wrong).__module__ != "latex2mathml.exceptions":
+                raise
+            return escape(latex)  # words that only look like a formula
+
+    kinds = (formula, lambda code: Markup("<code>{}</code>").format(code))
+    pieces = re.split(r"\$([^$]+)\$|`([^`]+)`", text)
+    told = [
+        next((kind(p) for kind, p in zip(kinds, pieces[i + 1 : i + 3], strict=False) if p is not None), "")
+        for i in range(0, len(pieces), 3)
+    ]
+    words = [Markup(re.sub(r"(?<!\S)\*\*(?=\S)|(?<=\S)\*\*(?=\W|$)", "", escape(p))) for p in pieces[::3]]
+    return Markup("").join(x for pair in zip(words, told, strict=True) for x in pair)
+
+
+def _group(study: Study, name: str, figure: Path | None, folder: Path) -> dict[str, Any]:
+    outcomes = [outcome for outcome in study.outcomes if outcome.case.group == name]
+    drawn = {v.variant: v for o in outcomes for v in o.verdicts if v.kind != "not applicable"}
+    bands = {word: [v.variant for v in members] for word, members in families(drawn.values()).items()}
+    made = [] if figure is None else [figure.with_suffix(s) for s in (".pdf", ".svg", ".png")]
+    return {
+        "name": name,
+        "heading": name if name == study.title else name[:1].upper() + name[1:],  # a title as it was given
+        "image": None if figure is None else _embedded(figure),
+        "files": [Path(os.path.relpath(file, folder)).as_posix() for file in made],
+        "bands": [f"{word.capitalize()}: {', '.join(v)}." for word, v in bands.items() if len(v) > 1],
+        "alt": f"Bound against measurement for {name}: {len(outcomes)} runs",
+        "outcomes": outcomes,
+        "along": outcomes[0].case.along,
+        "constants": _constants(outcomes),
+        "statements": _statements(outcomes),
+        "silent": _reasons((o.case, v) for o in outcomes for v in o.verdicts if v.kind == "not applicable"),
+        "notes": list(dict.fromkeys(o.case.note for o in outcomes if o.case.note)),
+    }
+
+
+def _statements(outcomes: list[Outcome]) -> list[dict[str, Any]]:
+    """What the theorems of a group claim, in words and formulas."""
+    theorems = {(v.key, v.variant): v._theorem for o in outcomes for v in o.verdicts}
+    return [
+        {
+            "name": f"{thm.key}, {thm.variant}",
+            "status": str(thm.status),
+            "source": thm.source,
+            "left": worded(thm.lhs.words),
+            "formula": mathml(thm.latex(), "block"),
+            "conditions": [(c.name, mathml(condition_latex(c, thm))) for c in thm.conditions],
+            "assumptions": [worded(words) for words in thm.assumptions],
+        }
+        for thm in theorems.values()
+    ]
+
+
+def _constants(outcomes: Sequence[Outcome]) -> list[tuple[str, str, str]]:
+    """Name, value (from the least to the largest where the runs' problems differ) and standing."""
+    found: dict[str, list[tuple[float, str]]] = {}
+    for outcome in outcomes:
+        known, gap = outcome.run.constants, outcome.run.values().get("f0_gap")
+        for name, value in {**known.known(), **({} if gap is None else {"f0_gap": gap})}.items():
+            standing = known.standing_of("f_star" if name == "f0_gap" else name)
+            found.setdefault(name, []).append((value, standing))
+    return [
+        (name, " to ".join(dict.fromkeys(number(value) for value, _ in (min(of), max(of)))), of[0][1])
+        for name, of in found.items()
+    ]
+
+
+def told(verdict: Verdict) -> str:
+    """The verdict's kind; if the statement is refuted in general, with what refutes it."""
+    if not verdict.status.refuted:
+        return verdict.kind
+    return f"{verdict.kind} here (refuted in general: {verdict.status.how})"
+
+
+def tables(study: Study) -> list[Any]:
+    """A table of verdicts for each group of cases and each theorem: a row for each run and variant."""
+    from rich.table import Table
+    from rich.text import Text
+
+    colors = {"holds": "green", "violated": "bold red", "vacuous": "yellow", "undecided": "yellow"}
+    made = []
+    for group, key in dict.fromkeys((o.case.group, o.case.key) for o in study.outcomes):
+        outcomes = [o for o in study.outcomes if (o.case.group, o.case.key) == (group, key)]
+        # Text, not str: a name from outside is no markup
+        title = str(key) if group == study.title else f"{group}: {key}"
+        table = Table(title=Text(title), title_justify="left", header_style="bold")
+        for heading in ("run", "variant", "verdict"):
+            table.add_column(heading, overflow="fold")
+        table.add_column("measured / bound", justify="right", overflow="fold")
+        for outcome in outcomes:
+            for k, v in enumerate(outcome.verdicts):
+                doubtful = v.status.refuted and v.kind != "violated"
+                said = Text(f"{MARKS[v.kind]} {told(v)}")
+                said.stylize("yellow" if doubtful else colors.get(v.kind, "dim"))
+                last = k == len(outcome.verdicts) - 1
+                cells = (
+                    Text("" if k else outcome.case.place),
+                    Text(v.variant),
+                    said,
+                    number(v.ratio, nothing=""),
+                )
+                table.add_row(*cells, end_section=last)
+        made.append(table)
+    return made
+
+
+def print_study(study: Study) -> None:
+    """The tables of verdicts on the terminal, then why some decide nothing, and what was not tested."""
+    from rich.console import Console
+
+    # A pipe has no width of its own; 80 columns would fold every cell.
+    console = Console(highlight=False)
+    if not console.is_terminal:
+        console = Console(highlight=False, width=130)
+    console.print(study.title, markup=False, style="bold")
+    for table in tables(study):
+        console.print(table)
+    console.print(_CAPTION, style="dim")
+    open_kinds = ("not applicable", "undecided")
+    lines = _reasons((case, v) for case, v in study.verdicts if v.kind in open_kinds)
+    rest = len(lines) - _MOST_REASONS
+    if rest > 1:
+        lines = [*lines[:_MOST_REASONS], f"and {rest} more reasons: the report has them all"]
+    for line in lines:
+        console.print(line, markup=False, soft_wrap=True)
+    console.print("not tested:")
+    for line in study.not_tested:
+        console.print(f"  - {line}", markup=False)
+
+
+def _reasons(verdicts: Iterable[tuple[Case, Verdict]]) -> list[str]:
+    """A line for each variant, kind and reason, with the runs that it is given for."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for case, verdict in verdicts:
+        what = f"{verdict.variant}, {verdict.kind}", verdict.reason
+        found.setdefault(what, []).append(case.place or case.group)
+    return [
+        f"{what} ({where[0]}{f' and {len(where) - 1} more' if len(where) > 1 else ''}): {reason}"
+        for (what, reason), where in found.items()
+    ]
+
+
+def latex_table(verdicts: Iterable[Verdict]) -> str:
+    """Verdicts as rows of a ``tabular`` (booktabs): statement, variant, its status in general, the kind of
+    the verdict, measured with its interval, bound, ratio. What is not applicable has no numbers."""
+    head = r"statement & variant & status & verdict & measured & bound & ratio \\"
+    lines = [r"\begin{tabular}{lllllll}", r"\toprule", head, r"\midrule"]
+    for v in verdicts:
+        at = v.measured
+        numbers = f"{tex(at.estimate)} [{tex(at.low)}, {tex(at.high)}]", tex(v.bound), tex(v.ratio)
+        told = ("--",) * 3 if v.kind == "not applicable" else tuple(f"${n}$" for n in numbers)
+        cells = (rf"\texttt{{{v.key}}}", v.variant, v.status.kind, v.kind, *told)
+        lines.append(" & ".join(cell.replace("_", r"\_") for cell in cells) + r" \\")
+    return "\n".join([*lines, r"\bottomrule", r"\end{tabular}"]) + "\n"

@@ -1,0 +1,358 @@
+"""What a run leaves behind: measures per seed and round, final models, constants, and how to store them."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+import torch
+
+from dfltheory.constants import NetworkConstants, ProblemConstants
+from dfltheory.documents import line, maybe, number, one_of, record, truth, whole
+from dfltheory.errors import LARGEST_WHOLE, GraphError, shown
+from dfltheory.files import reading
+from dfltheory.training import storage
+from dfltheory.training.facts import NetworkFacts, RunFacts
+from dfltheory.training.records import algorithm_of, recorded
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from dfltheory.algorithms.base import Algorithm
+    from dfltheory.tasks.task import Task
+
+
+@dataclass(repr=False)
+class History:
+    """The record of one run with S seeds over T = ``rounds`` rounds.
+
+    Arrays are (S, len(rounds_measured)); every round is measured unless the run was told otherwise, and then
+    the shape is (S, rounds + 1) for t = 0..rounds. Rounds after ``diverged_at`` are NaN.
+
+    Attributes
+    ----------
+    grad_norm_sq : ||grad f(xbar^t)||^2
+    consensus : (1/m) sum_i ||x_i^t - xbar^t||^2, over the models that the clients use
+    loss : f(xbar^t)
+    accuracy : share of test examples that xbar^t classifies rightly; ``None`` where it has no sense
+    extra : further measures by name (``grad_norm_sq_w``, ``two_block``, the user's metrics...)
+    x : final models (S, m, d);  x0_sq, x0_spread : mean_i ||x_i^0||^2 and mean_i ||x_i^0 - xbar^0||^2 (S,)
+    diverged_at : the first measured round that was not finite or out of scale; ``None``: there was none
+    sent_bits : bits that were sent until each measured round, over all links; ``None``: nobody counted
+    excess : (2, S), f(xbar^0) - f* as the task tells it without cancellation, and how far rounding may put it
+        off; ``None`` where the task does not
+    facts : how the run began and in what arithmetic; ``None``: nobody noted it
+    chance : are these draws?  False: expectations, computed and not sampled
+    consensus_rounding : how far rounding of a covariance may put an expected ``consensus`` off, (S, R)
+    model_sq, x0_gradient_sq : mean_i ||x_i^t||^2 (S, R), and mean_i ||grad f_i(xbar^0)||^2 (S,), to which
+        rounding errors are proportional; ``None``: not recorded
+    """
+
+    algorithm: Algorithm
+    rounds: int
+    rounds_measured: np.ndarray
+    grad_norm_sq: np.ndarray
+    consensus: np.ndarray
+    loss: np.ndarray
+    accuracy: np.ndarray | None
+    x: np.ndarray
+    x0_sq: np.ndarray
+    x0_spread: np.ndarray
+    constants: ProblemConstants
+    task: str = "task"
+    seed: int = 0
+    extra: dict[str, np.ndarray] = field(default_factory=dict)
+    diverged_at: int | None = None
+    stopped_at: int | None = None
+    seconds: float = 0.0
+    topology: Any = None
+    excess: np.ndarray | None = None
+    facts: RunFacts | None = None
+    sent_bits: np.ndarray | None = None
+    chance: bool = True
+    consensus_rounding: np.ndarray | None = None
+    model_sq: np.ndarray | None = None
+    x0_gradient_sq: np.ndarray | None = None
+
+    @classmethod
+    def of(cls, problem: Task, **parts: Any) -> History:
+        """A record whose constants are asked of the task when somebody wants them: they may be estimates."""
+        history = cls(constants=ProblemConstants(), **parts)
+        del history.constants
+        history.__dict__["problem"] = problem
+        return history
+
+    problem: ClassVar[Task | None] = None
+    """The task, as long as the run has not been stored or sent to another process."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name != "constants" or self.problem is None:
+            raise AttributeError(f"History has no attribute {name}")
+        self.constants = self.problem.constants
+        return self.constants
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What is copied and sent: not the task, whose data may be large, once its constants are known."""
+        return {n: v for n, v in vars(self).items() if n != "problem" or "constants" not in vars(self)}
+
+    @property
+    def seeds(self) -> int:
+        return self.x.shape[0]
+
+    @property
+    def m(self) -> int:
+        return self.x.shape[1]
+
+    @cached_property
+    def network(self) -> NetworkConstants:
+        """The constants of the mixing matrices, computed when first asked for; m alone where none exist."""
+        if self.topology is None:
+            return NetworkConstants(m=self.m)
+        from dfltheory import graphs
+
+        # push-sum runs on doubly stochastic matrices too, and has its own constants there
+        asked = (True, None) if self.algorithm.mixing == "column-stochastic" else (None,)
+        looked_at = 200 if getattr(self.topology, "random", True) else max(1, min(200, self.rounds))
+        for push_sum in asked:
+            with contextlib.suppress(GraphError):
+                return graphs.network_constants(self.topology, push_sum=push_sum, rounds=looked_at)
+        return NetworkConstants(m=self.m)  # not connected: the run is what it is, and has no constants
+
+    @cached_property
+    def network_facts(self) -> NetworkFacts | None:
+        """What verdicts ask of the mixing matrices, fresh or from a file; ``None``: nothing is known of them.
+
+        A record that was made by hand without a topology tells nothing.
+        """
+        if self.topology is not None:
+            return NetworkFacts.of(self.topology, self.rounds, self.network)
+        return None if self.algorithm.needs_topology else NetworkFacts("none", self.m)
+
+    @cached_property
+    def random_network(self) -> bool:
+        """Does W_t depend on chance?  True where nothing is known of the network."""
+        return bool(getattr(self.topology, "random", True))
+
+    def __repr__(self) -> str:
+        """One line: what ran, how far, and what it moved, as means over seeds."""
+        seeds = f"{self.seeds} seeds" if self.seeds > 1 else "1 seed"
+        what = f"{self.algorithm.name} on {self.task}, m = {self.m}, {seeds}, {self.rounds} rounds"
+        moved = [
+            f"{name} {values[:, 0].mean():.3g} -> {values[:, self._last].mean():.3g}"
+            for name, values in self.measures().items()
+            if name in ("loss", "grad_norm_sq", "consensus", "accuracy", "client_accuracy")
+        ]
+        ended = f"; diverged by round {self.diverged_at}" if self.diverged_at is not None else ""
+        ended += f"; stopped at round {self.stopped_at}" if self.stopped_at is not None else ""
+        return f"<{type(self).__name__}: {shown(what)}: {', '.join(moved)}{ended}>"
+
+    @property
+    def _last(self) -> int:
+        """The last column that was measured before the run ended."""
+        end = self.rounds if self.stopped_at is None else self.stopped_at
+        end = end if self.diverged_at is None else self.diverged_at
+        return int(np.flatnonzero(self.rounds_measured <= end)[-1])
+
+    def __eq__(self, other: object) -> bool:
+        """The same record, NaN for NaN; the topology object, which no file holds, does not count."""
+        if not isinstance(other, History):
+            return NotImplemented
+        plain = (*_SCALARS, *_RECORDS, "algorithm", "random_network")
+        if any(getattr(self, n) != getattr(other, n) for n in plain):
+            return False
+        mine, theirs = (run.measures() | run._stored() for run in (self, other))
+        return mine.keys() == theirs.keys() and all(
+            np.array_equal(array, theirs[name], equal_nan=True) for name, array in mine.items()
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def _stored(self) -> dict[str, np.ndarray]:
+        """The arrays that are no measures, those of them that there are."""
+        arrays = {name: getattr(self, name) for name in _ARRAYS}
+        return {name: array for name, array in arrays.items() if array is not None}
+
+    def sent(self) -> dict[str, np.ndarray]:
+        """What was sent over all links, (S, len(rounds_measured)) each; empty where nobody counted.
+
+        ``sent_bits`` in total until then, ``sent_scalars`` in numbers of the run's precision, ``sent_models``
+        in numbers of one model, where models are kept; with ``_per_round``, since the measurement before, for
+        each round.
+        """
+        if self.sent_bits is None or self.facts is None:
+            return {}
+        width = torch.finfo(getattr(torch, self.facts.precision)).bits
+        units = {"sent_bits": 1, "sent_scalars": width}
+        if self.x.shape[-1]:  # a sweep keeps no models: how large one was is not known then
+            units["sent_models"] = width * self.x.shape[-1]
+        total = {name: self.sent_bits / unit for name, unit in units.items()}
+        rounds = np.diff(self.rounds_measured, prepend=self.rounds_measured[0] - 1)
+        each = {f"{n}_per_round": np.diff(v, axis=1, prepend=v[:, :1]) / rounds for n, v in total.items()}
+        return total | each
+
+    @property
+    def f0_gap(self) -> np.ndarray | None:
+        """f(xbar^0) - f* of every seed (S,); 0 where it is below 0 by rounding; ``None``: f* is not known."""
+        return None if (known := self._gap()) is None else known[0]
+
+    @property
+    def f0_gap_error(self) -> np.ndarray | None:
+        """How far rounding may put ``f0_gap`` off, for every seed (S,), in units of f.
+
+        Where the task tells the difference itself (:meth:`Task.excess`), that is its own figure; else
+        16 eps (|f(xbar^0)| + |f*|) + L (eps ||x^0||)^2, eps the rounding unit of the run's precision: the two
+        are subtracted, and f* may be that of a minimizer that was rounded.
+        """
+        return None if (known := self._gap()) is None else known[1]
+
+    def gap_at(self, t: int) -> tuple[np.ndarray, np.ndarray] | None:
+        """f(xbar^t) - f* and how far rounding may put it off, (S,) each; ``None``: it is not known."""
+        at, f_star = np.flatnonzero(self.rounds_measured == t), self.constants.f_star
+        if f_star is None or not at.size:
+            return None
+        loss = self.loss[:, at[0]].astype(float)
+        eps = self.facts.eps if self.facts is not None else np.finfo(float).eps
+        L = self.constants.L or 0.0
+        size_sq = self.x0_sq if self.model_sq is None else self.model_sq[:, : self._last + 1].max(axis=1)
+        flat = eps**2 * size_sq * (L if np.isfinite(L) else 0.0)  # f there is above f* where x* is rounded
+        gap, error = loss - f_star, 16 * eps * (np.abs(loss) + abs(f_star)) + flat
+        if (
+            t == 0
+            and self.excess is not None
+            and (np.abs(gap - self.excess[0]) <= error + self.excess[1]).all()
+        ):
+            gap, error = self.excess  # unless somebody has given another f*
+        return np.where((gap < 0) & (gap >= -error), 0.0, gap), error
+
+    def _gap(self) -> tuple[np.ndarray, np.ndarray] | None:
+        return self.gap_at(int(self.rounds_measured[0]))
+
+    def values(self) -> dict[str, float]:
+        """The glossary's names that this run fixes, for ``Theorem.evaluate``.
+
+        Hyperparameters by the algorithm's letters, ``T`` rounds, ``m``, what is known of the network and of
+        the problem, ``f0_gap`` = f(xbar^0) - f* (mean over seeds; only where f* is known), ``x0_sq``,
+        ``x0_spread``.
+        """
+        named: dict[str, float] = {**self.network.known(), **self.constants.known(), "T": self.rounds}
+        named |= self.algorithm.theory_values(self.x.shape[-1])
+        named |= {"x0_sq": float(self.x0_sq.mean()), "x0_spread": float(self.x0_spread.mean())}
+        if (gap := self.f0_gap) is not None:
+            named["f0_gap"] = float(gap.mean())
+        return named
+
+    def to_frame(self) -> pd.DataFrame:
+        """Tidy table: one row per seed, round and measure (columns seed, round, measure, value)."""
+        import pandas as pd
+
+        S, R = self.loss.shape
+        seed, t = np.repeat(np.arange(S), R), np.tile(self.rounds_measured, S)
+        return pd.concat(
+            [
+                pd.DataFrame({"seed": seed, "round": t, "measure": name, "value": array.reshape(-1)})
+                for name, array in (self.measures() | self.sent()).items()
+            ],
+            ignore_index=True,
+        )
+
+    def measures(self) -> dict[str, np.ndarray]:
+        """Every recorded measure by name, (S, len(rounds_measured)) each."""
+        own = {name: getattr(self, name) for name in _MEASURES}
+        return {name: array for name, array in own.items() if array is not None} | self.extra
+
+    # -- storage ----------------------------------------------------------------------------------
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write one safetensors file, atomically; ``History.load`` reads it back."""
+        return storage.write(path, *self._told())
+
+    def packed(self) -> bytes:
+        """What ``save`` writes."""
+        return storage.packed(*self._told())
+
+    def _told(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        document = {name: getattr(self, name) for name in _SCALARS}
+        document |= {name: _plain(getattr(self, name)) for name in _RECORDS}
+        document |= {
+            "kind": "dfltheory.History",
+            "algorithm": recorded(self.algorithm),
+            "random_network": self.random_network,
+        }
+        return {f"measure/{k}": v for k, v in self.measures().items()} | self._stored(), document
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> History:
+        """Read what ``save`` wrote.
+
+        A user's algorithm is found where its module has been imported; nothing is imported because a file
+        names it, and without it :class:`~dfltheory.training.records.Recorded` tells what it was.
+        """
+        tensors, document = storage.read(path, "dfltheory.History")
+        with reading(path, "a history"):
+            arrays = {name: tensor.numpy() for name, tensor in tensors.items()}
+            if "consensus_error" in arrays:  # its name in files of earlier releases
+                arrays.setdefault("consensus_rounding", arrays["consensus_error"])
+            measures = {k.removeprefix("measure/"): v for k, v in arrays.items() if k.startswith("measure/")}
+            told = {n: None if document[n] is None else kind(**document[n]) for n, kind in _RECORDS.items()}
+            own: dict[str, Any] = {name: told.pop(name) for name in ("constants", "facts")}
+            own |= {name: arrays[name] for name in _ARRAYS if name in arrays}
+            own |= {name: read(f"{path}: {name}", document[name]) for name, read in _SCALARS.items()}
+            own |= {name: measures.pop(name) for name in _MEASURES if name in measures}
+            own.setdefault("accuracy", None)
+            history = cls(algorithm=algorithm_of(document["algorithm"]), extra=measures, **own)
+            history.__dict__ |= told | {"random_network": bool(document["random_network"])}
+            return history
+
+
+_MEASURES = ("grad_norm_sq", "consensus", "loss", "accuracy")
+_ARRAYS = (
+    "x",
+    "x0_sq",
+    "x0_spread",
+    "rounds_measured",
+    "excess",
+    "sent_bits",
+    "consensus_rounding",
+    "model_sq",
+    "x0_gradient_sq",
+)
+_ROUND = whole(0, LARGEST_WHOLE)
+_SCALARS = {
+    "rounds": _ROUND,
+    "task": line(10**4, r"(?s:.*)"),
+    "seed": _ROUND,
+    "diverged_at": maybe(_ROUND),
+    "stopped_at": maybe(_ROUND),
+    "seconds": number(),
+    "chance": truth,
+}
+_FACTS = record(
+    {
+        "precision": one_of("float64", "float32", "float16", "bfloat16"),
+        "eps": number(0, 1),
+        "common_start": truth,
+        **dict.fromkeys(("dfltheory", "torch"), line(100)),
+    }
+)
+_RECORDS: dict[str, Any] = {
+    "constants": ProblemConstants,
+    "network": NetworkConstants,
+    "network_facts": NetworkFacts,
+    "facts": lambda **fields: RunFacts(**_FACTS("facts", fields)),
+}
+
+
+def _plain(record: Any) -> dict[str, Any] | None:
+    if record is None:
+        return None
+    values = {f.name: getattr(record, f.name) for f in fields(record)}
+    return {k: dict(v) if isinstance(v, Mapping) else v for k, v in values.items()}
+
+
+__all__ = ["History"]

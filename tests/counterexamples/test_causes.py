@@ -1,0 +1,183 @@
+"""Errata and the saved counterexamples that they cite: each correction alone must explain each of them."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dfltheory.bounds import get, page, registry
+from dfltheory.bounds import symbols as s
+from dfltheory.bounds.checks.errata import Entry
+from dfltheory.bounds.checks.inequalities import judge
+from dfltheory.bounds.errata import statement
+from dfltheory.counterexamples import replay
+from dfltheory.counterexamples.causes import citations, explain, explain_file
+from dfltheory.counterexamples.divergence import along
+from dfltheory.counterexamples.members import MEMBERS, kinds, replayed
+from dfltheory.counterexamples.witnesses import WITNESSES
+from dfltheory.errors import InputError
+
+DOCS = Path(__file__).parents[2] / "docs"
+SAVED = DOCS / "counterexamples"
+PAIRS = list(citations())
+QUICK = ("dfedadmm.corollary_1", "dfedmdc.theorem_1")
+"""Statements in O(.) whose families take little time."""
+
+
+def erratum(name):
+    """The erratum of this id."""
+    return next(m for paper in registry.papers() for m in registry.mistakes(paper) if m.id == name)
+
+
+def pairs():
+    """Every erratum with every saved counterexample that it cites; those that take long are slow."""
+    for mistake, claim in PAIRS:
+        long = statement(claim).order and claim not in QUICK
+        marks = [pytest.mark.slow] if long else []
+        yield pytest.param(mistake, claim, marks=marks, id=f"{mistake.id}-{claim}")
+
+
+@pytest.mark.parametrize(("mistake", "claim"), list(pairs()))
+def test_the_correction_of_an_erratum_alone_explains_the_counterexample_it_cites(mistake, claim):
+    found = explain(mistake, claim, SAVED)
+    assert found.explained, found
+    assert found.kind == "bound covers it" or found.excluded_by
+
+
+def test_every_saved_refutation_of_a_paper_with_errata_is_cited():
+    cited = {f"{statement(claim).key}-{statement(claim).variant}" for _, claim in PAIRS}
+    audited = {paper for paper in registry.papers() if registry.mistakes(paper)}
+    files = [path for path in SAVED.glob("*.json") if path.name.split(".")[0] in audited]
+    refuted = {path.stem for path in files if json.loads(path.read_text(encoding="utf-8"))["violated"]}
+    assert refuted
+    assert cited == refuted
+
+
+def test_a_common_start_does_not_explain_families_that_have_one():
+    """The start is a mistake of its own (E24), and not the cause of the saved families."""
+    found = explain(erratum("DFedMDC-E10"), "dfedmdc.theorem_1", SAVED)
+    assert found.kind == "not explained"
+    assert found.after == pytest.approx(0.59, abs=0.05)
+
+
+@pytest.mark.parametrize("share", [1e-3, 1.0])
+def test_a_correction_that_is_too_small_explains_nothing(share):
+    right = erratum("DFedADMM-E5")
+    small = {
+        claim: {name: share * term for name, term in terms.items()}
+        for claim, terms in right.mend.items()
+        if claim.startswith("dfedadmm.theorem_1")
+    }
+    found = explain(replace(right, mend=small), "dfedadmm.theorem_1", SAVED)
+    assert found.explained is (share == 1.0)
+    assert found.before > 1e4
+
+
+def test_a_hypothesis_that_the_instance_meets_explains_nothing():
+    right = erratum("DFedSGPSM-E7")
+    claim = "dfedsgpsm.theorem_1:appendix"
+    assert explain(right, claim, SAVED).excluded_by == "smooth samples"
+    together = replace(right, scope={claim: {"common_start": True}})
+    assert not explain(replace(right, scope={}), claim, SAVED).explained
+    assert not explain(together, claim, SAVED).explained
+
+
+def test_only_a_refutation_can_be_explained():
+    with pytest.raises(InputError):
+        explain(erratum("DFedSAM-E1"), "dfedsam.theorem_4_5:corrected", SAVED)
+
+
+@pytest.mark.parametrize("key", ["dfedsam.corollary_4_6", "dfedsam.corollary_4_8"])
+def test_without_a_common_start_the_corollaries_of_dfedsam_fail(key):
+    """What E24 says: clients in two wells stay apart, and the gradient at their mean stays as it is."""
+    theorem = get(key)
+    assert not theorem.scope.common_start
+    base = {"T": 64.0, "gap": 64.0}
+
+    def family(starts):
+        member = MEMBERS["separate wells"]
+        make = member.make if starts is None else lambda thm, at: _started(*member.make(thm, at), starts)
+        return along(theorem, replace(member, make=make), base, "T*gap")
+
+    assert family(None).diverges
+    together = family([0.5, 0.5])
+    assert together is None or not together.diverges
+
+
+def _started(instance, numbers, starts):
+    return replace(instance, x0=np.array(starts)[:, None]), numbers
+
+
+WITNESSED = [m for paper in registry.papers() for m in registry.mistakes(paper) if m.witness]
+
+
+def test_every_witness_is_cited_and_every_cited_witness_is_saved():
+    assert "DFedSAM-E24" in WITNESSES
+    assert {m.id: statement(m.witness) for m in WITNESSED} == {
+        name: statement(witness.claim) for name, witness in WITNESSES.items()
+    }
+    assert {path.stem for path in (DOCS / "witnesses").glob("*.json")} == set(WITNESSES)
+
+
+@pytest.mark.parametrize("mistake", WITNESSED, ids=lambda mistake: mistake.id)
+def test_a_saved_witness_refutes_again_and_its_erratum_alone_excludes_it(mistake):
+    file = DOCS / "witnesses" / f"{mistake.id}.json"
+    saved = json.loads(file.read_text(encoding="utf-8"))
+    again = replay(file)
+    assert again.violated
+    assert again.ratio == pytest.approx(saved["ratio"], rel=1e-9)
+    assert explain_file(mistake, mistake.witness, file).kind == "hypothesis excludes it"
+    other = explain_file(replace(mistake, scope={}), mistake.witness, file)
+    assert not other.explained
+
+
+@pytest.mark.parametrize("mistake", WITNESSED, ids=lambda mistake: mistake.id)
+def test_the_page_shows_the_witness_of_an_erratum(mistake):
+    saved = json.loads((DOCS / "witnesses" / f"{mistake.id}.json").read_text(encoding="utf-8"))
+    entry = Entry(mistake, (), (), (), None)
+    shown = "\n".join(page._entry(entry, DOCS))
+    assert f"(witnesses/{mistake.id}.json)" in shown
+    assert f"dfltheory falsify --replay docs/witnesses/{mistake.id}.json" in shown
+    assert all(f"{ratio:.3g}" in shown for ratio in saved["divergence"]["ratios"])
+    assert "by reading alone" not in shown
+
+
+def test_no_search_draws_clients_that_start_apart():
+    theorem = get("dfedsam.corollary_4_6")
+    member = MEMBERS["separate wells"]
+    assert member not in kinds(theorem)
+    assert replayed(theorem, member)
+    common = replace(theorem, scope=replace(theorem.scope, common_start=True))
+    assert not replayed(common, member)
+
+
+def test_headlines_name_the_dropped_consensus_error_and_not_the_start():
+    for key in ("dfedsam.corollary_4_6", "dfedsam.corollary_4_8"):
+        theorem = get(key)
+        cited = [m.id for m, claim in PAIRS if statement(claim) is theorem]
+        assert cited == ["DFedSAM-E1"]
+
+
+@pytest.mark.parametrize(("lam", "Q", "m"), [(0.5, 3, 16), (0.9, 1, 2), (0.99, 4, 64), (0.0, 2, 8)])
+def test_the_network_factor_of_lemma_d6_is_valid_and_no_erratum_enlarges_it(lam, Q, m):
+    """Lemma D.1 alone gives 1/(1 - lam^Q)^2, which the printed factor covers."""
+    lemma = get("dfedsam.lemma_D6")
+    factor = next(d.expr for d in lemma.definitions if str(d.symbol) == "Phi")
+    printed = float(factor.subs({s.lam: lam, s.Q: Q, s.m: m}))
+    assert 1 / (1 - lam**Q) ** 2 <= printed
+    for number in (11, 12):
+        assert "dfedsam.lemma_D6" not in erratum(f"DFedSAM-E{number}").mend
+    if (lam, Q, m) == (0.5, 3, 16):
+        assert 1 / (1 - lam**Q) ** 2 == pytest.approx(1.306, abs=1e-3)
+        assert printed == pytest.approx(1.470, abs=1e-3)
+
+
+def test_the_norm_that_replaces_the_false_line_of_lemma_d6_is_not_refuted():
+    (right,) = erratum("DFedSAM-E12").instead
+    assert judge(right)[0] == "searched"
+    half = replace(right, right=lambda W, n: right.right(W, n) / 2)
+    assert judge(half)[0] == "refuted"

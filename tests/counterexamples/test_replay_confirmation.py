@@ -1,0 +1,168 @@
+"""A replay whose bound leaves the normal numbers is undecided; a refutation is confirmed at 50 digits."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import sympy as sp
+
+from dfltheory import bounds, cli
+from dfltheory.bounds import symbols as s
+from dfltheory.bounds.document import theorem_to_document
+from dfltheory.bounds.enclosures import Evaluation
+from dfltheory.counterexamples import certify, divergence, replay
+from dfltheory.counterexamples.confirm import abnormal, unconfirmed
+from dfltheory.counterexamples.document import read_document
+
+FILE = Path(__file__).parents[2] / "docs" / "counterexamples" / "dfedadmm.theorem_1-printed.json"
+THEOREM = bounds.get("dfedadmm.theorem_1", "printed")
+NEXT, LATER = s.T + 1, s.T + 2
+TINY = s.eta + s.K + s.m
+
+
+def sent(tmp_path, theorem, rounds=10**9):
+    """The saved instance, which violates the printed bound, with another statement and horizon."""
+    told = {k: v for k, v in json.loads(FILE.read_text()).items() if k not in ("families", "command")}
+    told |= {"kind": "dfltheory.counterexample", "key": theorem.key, "variant": theorem.variant}
+    told["theorem"] = theorem_to_document(theorem)
+    told["instance"]["run"]["rounds"] = rounds
+    file = tmp_path / "sent.json"
+    file.write_text(json.dumps(told))
+    return file
+
+
+def about(bound, *conditions):
+    letters = {"eta": 1.0, "K": 1, "lam_admm": 1.0, "rho": 1.0}
+    return replace(
+        THEOREM,
+        key="own.statement",
+        variant="own",
+        parts={"all": sp.sympify(bound)},
+        definitions=(),
+        conditions=conditions,
+        schedule={},
+        scope=replace(THEOREM.scope, letters={**THEOREM.scope.letters, **letters}),
+    )
+
+
+def held(left, right, strict=False):
+    return bounds.Condition("of this test", sp.sympify(left), sp.sympify(right), strict)
+
+
+UNEVALUABLE = {
+    "overflow times underflow": sp.Mul(LATER**400, NEXT**-400),
+    "underflow under a root": 10**6 * (NEXT**-400 + LATER**-400) ** sp.Rational(1, 400),
+    "underflow to zero": NEXT**-400,
+    "subnormal": sp.Rational(1, 10**35) ** s.K * sp.Rational(1, 10**275),
+    "overflow": NEXT**400,
+    "no real number": sp.sqrt(s.K - 2),
+    "zero": sp.S.Zero,
+    "wrong, and a normal number": sp.Rational(1, 10**12) + (NEXT**-400 + LATER**-400) ** sp.Rational(1, 400),
+    "cancellation": NEXT**3 - s.T * (s.T**2 + 3 * s.T + 3) - 1 + sp.Rational(1, 10**9) * TINY,
+}
+
+
+@pytest.mark.parametrize("name", UNEVALUABLE)
+def test_a_bound_that_floating_point_cannot_evaluate_is_undecided(name, tmp_path, capsys):
+    file = sent(tmp_path, about(UNEVALUABLE[name]))
+    assert cli.run(["falsify", "--replay", str(file), "--json"]) == 2
+    document = json.loads(capsys.readouterr().out)
+    assert document["undecided"]
+    assert document["violated"] is False
+
+
+def test_an_undecided_finding_is_saved_and_read(tmp_path):
+    found = replay(sent(tmp_path, about(UNEVALUABLE["wrong, and a normal number"])))
+    assert not found.violated
+    assert "undecided" in str(found)
+    again = read_document(found.save(tmp_path / "again.json"))
+    assert again["undecided"] == found.undecided
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        held(NEXT**-400, 1),
+        held(1, NEXT**400),
+        held(sp.Mul(LATER**400, NEXT**-400), 2),
+        held(NEXT**3 - s.T**3 - 3 * s.T**2 - 3 * s.T - 1 + sp.Rational(1, 10**30), 0),
+        held(1, 1 + sp.Rational(1, 10**18), strict=True),
+        held(1 + sp.Rational(1, 10**14) * s.K, 1),
+    ],
+)
+def test_a_condition_that_floating_point_cannot_evaluate_leads_to_no_refutation(condition, tmp_path):
+    found = replay(sent(tmp_path, about(sp.Rational(1, 10**12), condition)))
+    assert not found.violated
+    assert found.undecided or found.certificate.obstacles
+
+
+def test_a_plain_refutation_stays_one(tmp_path):
+    true_conditions = (held(0, s.rho), held(s.eta - 1, 0), held(s.eta, 2, strict=True))
+    file = sent(tmp_path, about(sp.Rational(1, 10**12) + s.K / s.T**2, *true_conditions))
+    found = replay(file)
+    assert found.violated
+    assert not found.undecided
+    assert cli.run(["falsify", "--replay", str(file)]) == 1
+
+
+def test_a_core_that_exceeds_the_bound_at_another_horizon_is_confirmed_there(monkeypatch):
+    """The second evaluation sees both horizons."""
+    exact = {"T": 10**9, "measured": 2.0, "bound": 1.0, "ratio": 2.0}
+    core = {"T": 5, "measured": 2.0, "bound": 1.0, "ratio": 2.0, "rounds": 9}
+    seen = []
+    monkeypatch.setattr(certify, "abnormal", lambda *a: [])
+    monkeypatch.setattr(
+        certify, "unconfirmed", lambda t, v, *a, **k: seen.append(v["T"]) or ["no"] * (v["T"] == 5)
+    )
+    one = certify.Certificate(exact, core, None)
+    assert certify._doubts(THEOREM, {}, one) == ["no"]
+    assert seen == [10**9, 5]
+
+
+@pytest.mark.parametrize("measured", [1.0, 1 + 1e-12])
+def test_the_second_evaluation_compares_with_the_bound_at_50_digits(measured):
+    theorem = about(s.K + sp.Rational(1, 10**13) * 5)
+    reasons = unconfirmed(theorem, {"K": 1, "T": 5}, 1.0, measured)
+    assert bool(reasons) == (measured == 1.0)
+    assert unconfirmed(theorem, {"K": 1, "T": 5}, 1.1, 5.0)  # another bound in floating point
+
+
+def test_a_side_of_a_condition_may_be_zero_and_not_a_number_that_underflows():
+    values = {"K": 1.0, "T": 1e9, "rho": 0.0}
+    fine = {"bound": 1.0, "measured": 2.0}
+    for side, underflows in ((s.rho, False), (s.K - 1, False), (NEXT**-400, True)):
+        assert bool(abnormal(about(s.K, held(side, 1)), values, fine)) is underflows
+
+
+def test_values_that_are_no_normal_numbers_are_named():
+    theorem = about(s.K, held(0, s.rho))
+    fine = {"bound": 1.0, "measured": 2.0}
+    assert not abnormal(theorem, {"K": 1, "rho": 0.0}, fine)
+    for name, value in (("bound", np.nan), ("bound", 1e-310), ("bound", np.inf), ("measured", np.inf)):
+        assert abnormal(theorem, {"K": 1, "rho": 0.0}, fine | {name: value})
+
+
+def test_the_expressions_of_a_family_are_evaluated_at_50_digits():
+    theorem = about(s.K + sp.Mul(LATER**40, NEXT**-40), held(0, s.rho))
+    values = {"K": 1.0, "T": 50.0, "rho": 0.0}
+    bound = theorem.evaluate(where="nan", **values)
+    for factor, confirmed in ((1.0, True), (1.001, False)):
+        assert divergence._confirmed(theorem, [(1.0, 2.0, bound * factor, values)]) is confirmed
+
+
+def test_a_decimal_of_a_statement_means_its_digits_at_50_digits():
+    product = sp.Mul(sp.Float(0.29), 100, sp.Rational(1, 29), evaluate=False)
+    share = sp.floor(product, evaluate=False)
+    theorem = about(s.K + share, held(0, s.rho))
+    assert Evaluation(theorem, dict.fromkeys(theorem.symbols, 1.0))._value(share) == 1
+
+
+@pytest.mark.slow
+def test_a_family_whose_expression_is_not_confirmed_is_no_divergence(monkeypatch):
+    file = FILE.with_name("dfedsam.corollary_4_6-printed.json")
+    assert replay(file).violated
+    monkeypatch.setattr(divergence, "unconfirmed", lambda *a, **k: ["deviates"])
+    with pytest.raises(divergence.DataError):
+        replay(file)

@@ -1,0 +1,512 @@
+"""Experiment files: what they mean, and what is refused with which words."""
+
+import copy
+import hashlib
+import math
+import re
+import tomllib
+from pathlib import Path
+from typing import get_args
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dfltheory import algorithms, graphs
+from dfltheory.errors import DFLTheoryError, InputError, UnknownNameError
+from dfltheory.experiments.config import load_experiment, load_plan, read_plan
+from dfltheory.experiments.config.fields_table import field_documents, fields_page, meaning
+from dfltheory.experiments.config.plan import ALL, configuration_hash
+from dfltheory.experiments.experiment import perform
+from dfltheory.training.document import fits, names_of, options_of, short, words_of
+from dfltheory.verdicts.statistics import ENOUGH, Method
+from validation.pages.config import MARK, renew
+
+PAGE = Path(__file__).parents[2] / "docs" / "experiment-files.md"
+
+KEY = "dfedsam.theorem_4_5"
+BASE = {
+    "task": {"name": "quadratic", "m": 4, "d": 2, "sigma": 0.2},
+    "topology": {"name": "ring"},
+    "algorithm": {"name": "dfedsam", "eta": 0.05, "K": 2, "rho": 0.01},
+    "run": {"rounds": 5, "seeds": 2},
+}
+
+
+def changed(**sections):
+    """BASE with further fields in its sections; a section given as None is left out."""
+    document = copy.deepcopy(BASE)
+    for name, table in sections.items():
+        if table is None:
+            del document[name]
+        elif isinstance(table, dict) and name != "sweep":
+            document.setdefault(name, {}).update(table)
+        else:
+            document[name] = table
+    return document
+
+
+def only(document):
+    plan = read_plan(document, "x.toml")
+    assert len(plan.cells) == 1
+    return plan.cells[0]
+
+
+# -- what a file means ---------------------------------------------------------------------------------
+
+
+def test_a_file_becomes_the_objects_that_it_names(tmp_path):
+    path = tmp_path / "x.toml"
+    path.write_text(
+        """
+        title = "one"
+        [task]
+        name = "quadratic"
+        m = 4
+        d = 3
+        L = 2.0
+        dtype = "float32"
+        [topology]
+        name = "path"
+        weights = "max-degree"
+        [algorithm]
+        name = "DFedSAM"
+        eta = 0.05
+        K = 2
+        Q = 3
+        [run]
+        rounds = 7
+        seeds = 3
+        seed = 11
+        evaluate_every = 2
+        """
+    )
+    setup = load_experiment(path).instance()
+    assert (setup.task.m, setup.task.d, setup.task.constants.L) == (4, 3, pytest.approx(2.0, rel=1e-6))
+    assert setup.task.dtype == torch.float32
+    assert setup.algorithm == algorithms.DFedSAM(eta=0.05, K=2, Q=3)
+    np.testing.assert_array_equal(setup.network.matrix(0, None), graphs.max_degree(graphs.path(4)))
+    run = setup.run(progress=False)
+    assert run.rounds_measured.tolist() == [0, 2, 4, 6, 7]
+    assert (run.rounds, run.seeds, run.seed) == (7, 3, 11)
+
+
+def test_an_undirected_topology_has_metropolis_weights_unless_told():
+    W = only(changed(topology={"name": "star"})).instance().network.matrix(0, None)
+    np.testing.assert_array_equal(W, graphs.metropolis(graphs.star(4)))
+
+
+def test_sequences_are_topologies_too():
+    setup = only(changed(topology={"name": "random-neighbors", "k": 2})).instance()
+    assert (setup.network.m, setup.network.k, setup.network.random) == (4, 2, True)
+    assert setup.run(progress=False).rounds == 5
+
+
+def test_changes_take_the_place_of_the_files_values(tmp_path):
+    path = tmp_path / "x.toml"
+    path.write_text('[task]\nname="quadratic"\n[algorithm]\nname="local"\neta=0.1\nK=1\n')
+    cell = load_experiment(path, {"run.rounds": 3, "algorithm.K": 4})
+    assert (cell["run"]["rounds"], cell["algorithm"]["K"], cell.title) == (3, 4, "x")
+
+
+def test_a_matrix_file_lies_beside_the_experiment_file_and_its_content_counts(tmp_path):
+    W = graphs.lazy(graphs.ring(4))
+    np.save(tmp_path / "W.npy", W)
+    path = tmp_path / "x.toml"
+    path.write_text(
+        '[task]\nname="quadratic"\nm=4\n[topology]\nfile="W.npy"\n'
+        '[algorithm]\nname="dfedavg"\neta=0.1\nK=1\n[run]\nrounds=1\n'
+    )
+    cell = load_experiment(path)
+    np.testing.assert_array_equal(cell.instance().network.matrix(0, None), W)
+    before = configuration_hash(cell.document())
+    np.save(tmp_path / "W.npy", graphs.metropolis(graphs.ring(4)))
+    assert configuration_hash(load_experiment(path).document()) != before
+
+
+def test_an_algorithm_with_a_server_has_no_topology():
+    cell = only(changed() | {"algorithm": {"name": "fedavg", "eta": 0.1, "K": 1}})
+    assert not cell["topology"]
+    assert "topology" not in cell.document()
+    assert cell.instance().run(progress=False).rounds == 5
+
+
+def test_the_schedule_fills_what_the_file_leaves_out():
+    T, K, L, rho0 = 150, 3, 2.0, 0.7
+    cell = only(
+        changed(
+            task={"L": L},
+            algorithm=None,
+            run={"rounds": T},
+            theorem={"key": KEY, "schedule": True, "constants": {"rho0": rho0}},
+        )
+        | {"algorithm": {"name": "dfedsam", "K": K}}
+    )
+    made = cell.instance().algorithm
+    # Corollary 4.6: eta = 1/(L sqrt(KT)), rho = rho0/sqrt(T)
+    assert made.eta == pytest.approx(1 / (cell.instance().task.constants.L * math.sqrt(K * T)), rel=1e-12)
+    assert made.rho == pytest.approx(rho0 / math.sqrt(T), rel=1e-12)
+
+
+def test_a_schedule_for_two_blocks_refuses_a_task_that_has_none():
+    theorem = {"key": "dfedmdc.theorem_1", "schedule": True, "variants": ["corrected"]}
+    algorithm = {"name": "dfedmdc", "K_u": 2, "K_v": 2}
+    with pytest.raises(
+        InputError, match=r"x\.toml: .*the task quadratic has no such two blocks: take coupled"
+    ):
+        only(changed(theorem=theorem) | {"algorithm": algorithm}).instance()
+    task = {"name": "coupled", "m": 4}
+    made = only(changed(theorem=theorem) | {"algorithm": algorithm, "task": task}).instance()
+    assert made.algorithm.eta_u > 0
+
+
+def test_a_step_size_in_the_file_wins_over_the_schedule():
+    theorem = {"key": KEY, "schedule": True, "constants": {"rho0": 1.0}}
+    made = only(changed(theorem=theorem, algorithm={"eta": 0.01})).instance().algorithm
+    assert (made.eta, made.rho) == (0.01, 0.01)
+
+
+def test_a_schedule_that_lacks_a_constant_says_which():
+    theorem = {"key": KEY, "schedule": True}
+    cell = only(changed(theorem=theorem) | {"algorithm": {"name": "dfedsam", "K": 2}})
+    with pytest.raises(
+        InputError, match=r"x\.toml: .*needs rho0 for rho: give it under \[theorem.constants\]"
+    ):
+        cell.instance()
+
+
+def test_verdicts_use_the_files_variants_confidence_and_constants():
+    theorem = {"key": KEY, "variants": ["corrected", "printed"], "confidence": 0.9}
+    cell = only(changed(theorem=theorem | {"constants": {"sigma_g": 123.0}}, algorithm={"eta": 1e-3}))
+    outcome = perform(cell.case())
+    run, verdicts = outcome.run, outcome.verdicts
+    assert [v.variant for v in verdicts] == ["corrected", "printed"]
+    assert {v.confidence for v in verdicts} == {0.9}
+    plain = only(changed(theorem=theorem, algorithm={"eta": 1e-3}))
+    without = perform(plain.case()).verdicts
+    assert verdicts[0].terms["drift"] > 10 * without[0].terms["drift"]
+    assert run.seeds == 2
+
+
+def test_verdicts_use_the_files_method():
+    theorem = {"key": KEY, "variants": ["corrected"]}
+    verdicts = {}
+    for method in get_args(Method):
+        cell = only(changed(theorem=theorem | {"method": method}, run={"seeds": ENOUGH, "rounds": 3}))
+        (verdicts[method],) = perform(cell.case()).verdicts
+        assert verdicts[method].method == cell.document()["theorem"]["method"] == method
+    assert verdicts["student"].measured.high != verdicts["bootstrap"].measured.high
+    default = only(changed(theorem=theorem))
+    assert default.document()["theorem"]["method"] == "student"
+
+
+# -- the grid ------------------------------------------------------------------------------------------
+
+
+def settings_of(sweep):
+    return [dict(cell.settings) for cell in read_plan(changed(sweep=sweep), "x.toml").cells]
+
+
+def test_cells_are_all_combinations_in_the_order_of_the_file():
+    found = settings_of({"topology.name": ["ring", "star"], "algorithm.K": [1, 2, 3]})
+    assert found == [{"topology.name": n, "algorithm.K": k} for n in ("ring", "star") for k in (1, 2, 3)]
+
+
+def test_bare_and_quoted_keys_mean_the_same():
+    bare = tomllib.loads("[sweep]\nrun.rounds = [1, 2]\ntheorem.constants.rho0 = [1.0]")["sweep"]
+    theorem = {"key": KEY}
+    plan = read_plan(changed(sweep=bare, theorem=theorem), "x.toml")
+    assert [c["run"]["rounds"] for c in plan.cells] == [1, 2]
+    assert plan.cells[0]["theorem"]["constants"] == {"rho0": 1.0}
+
+
+def test_fields_that_move_together():
+    plan = read_plan(changed(sweep={"run.rounds, algorithm.eta": [[3, 0.1], [9, 0.2]]}), "x.toml")
+    assert [(c["run"]["rounds"], c["algorithm"]["eta"]) for c in plan.cells] == [(3, 0.1), (9, 0.2)]
+
+
+def test_a_section_is_laid_over_what_is_there():
+    tables = [{"name": "dfedavg"}, {"name": "dfedsam", "rho": 0.5}]
+    base = changed(sweep={"algorithm": tables}) | {"algorithm": {"eta": 0.1, "K": 2}}
+    plan = read_plan(base, "x.toml")
+    assert plan.cells[0]["algorithm"] == {"name": "dfedavg", "eta": 0.1, "K": 2}
+    assert plan.cells[1]["algorithm"] == {"name": "dfedsam", "eta": 0.1, "K": 2, "rho": 0.5}
+
+
+def test_sweeping_does_not_touch_the_document():
+    document = changed(sweep={"algorithm.K": [1, 2]})
+    kept = copy.deepcopy(document)
+    read_plan(document, "x.toml")
+    assert document == kept
+
+
+def test_one_experiment_is_not_a_sweep(tmp_path):
+    path = tmp_path / "x.toml"
+    path.write_text(
+        '[task]\nname="quadratic"\n[algorithm]\nname="local"\neta=0.1\nK=1\n[sweep]\nrun.seed=[1,2]\n'
+    )
+    with pytest.raises(InputError, match="has a \\[sweep\\] of 2 cells"):
+        load_experiment(path)
+
+
+def test_cases_stand_in_columns_along_the_first_axis():
+    theorem = {"key": KEY, "variants": ["printed"]}
+    document = changed(theorem=theorem, sweep={"topology.name": ["ring", "star"], "algorithm.Q": [1, 2]})
+    cases = read_plan(document, "x.toml").cases()
+    assert [(c.column, c.row) for c in cases] == [
+        ("ring", "algorithm.Q = 1"),
+        ("ring", "algorithm.Q = 2"),
+        ("star", "algorithm.Q = 1"),
+        ("star", "algorithm.Q = 2"),
+    ]
+    assert [c.algorithm.Q for c in cases] == [1, 2, 1, 2]
+    assert cases[0].variants == ("printed",)
+
+
+def test_a_case_needs_a_theorem():
+    with pytest.raises(InputError, match=r"x\.toml: there is no \[theorem\]"):
+        read_plan(BASE, "x.toml").cases()
+
+
+# -- what is refused ------------------------------------------------------------------------------------
+
+UNKNOWN = [
+    (changed(rnu={"rounds": 3}), "x.toml: no section is", "run"),
+    (changed(run={"round": 3}), r"x.toml: no field of \[run\]", "rounds"),
+    (changed(theorem={"key": KEY, "variant": ["printed"]}), r"field of \[theorem\]", "variants"),
+    (
+        changed(theorem={"key": "dfedsam.theorem_45"}),
+        r"x.toml: \[theorem\]: no theorem",
+        "dfedsam.theorem_4_5",
+    ),
+    (changed(theorem={"key": KEY, "variants": ["pinted"]}), "no variant of", "printed"),
+    (changed(task={"name": "quadratc"}), r"x.toml: \[task\]: no task", "quadratic"),
+    (changed(task={"sigm": 0.1}), "no option of the task quadratic", "sigma"),
+    (changed(topology={"name": "rnig"}), r"x.toml: \[topology\]: no topology", "ring"),
+    (changed(topology={"name": "torus", "side": [2, 2]}), "no option of the topology torus", "sides"),
+    (changed(topology={"weights": "metropols"}), "no weight rule", "metropolis"),
+    (changed(algorithm={"name": "dfedsma"}), r"x.toml: \[algorithm\]: no algorithm", "dfedsam"),
+    (changed(algorithm={"rh": 0.1}), "no option of the algorithm dfedsam", "rho"),
+    (changed(sweep={"rnu.rounds": [1]}), "x.toml: no section that can be swept", "run"),
+    (changed(sweep={"run.round": [1]}), r"field of \[run\]", "rounds"),
+    (changed(sweep={"title": ["a"]}), "x.toml: no section that can be swept", ""),
+]
+
+
+@pytest.mark.parametrize(("document", "law", "nearest"), UNKNOWN)
+def test_unknown_names_are_refused_with_the_nearest(document, law, nearest):
+    with pytest.raises(UnknownNameError, match=law) as refused:
+        read_plan(document, "x.toml")
+    assert nearest in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
+WRONG = [
+    (changed(run={"rounds": 0}), r"x\.toml: run\.rounds = 0 must be an integer >= 1"),
+    (changed(run={"rounds": True}), r"run\.rounds = True must be an integer"),
+    (changed(run={"seeds": 2.0}), r"run\.seeds = 2\.0 must be an integer"),
+    (changed(run={"seed": -1}), r"run\.seed = -1 must be an integer >= 0"),
+    (changed(run={"keep_models": 1}), r"run\.keep_models = 1 must be true or false"),
+    (changed(run=3), r"run = 3 must be a section, \[run\]"),
+    (changed(title=3), r"title = 3 must be text in quotes"),
+    (changed(task=None), r"x\.toml: \[task\] lacks name"),
+    (changed(task={"m": "4"}), r"x\.toml: task\.m = '4' must be an integer"),
+    (changed(task={"m": True}), r"task\.m = True must be an integer"),
+    (changed(task={"sigma": math.nan}), r"task\.sigma = nan must be a number"),
+    (changed(task={"hessians": "any"}), r'task\.hessians = \'any\' must be "common" or'),
+    (changed(algorithm={"K": 0}), r"x\.toml: \[algorithm\]: DFedSAM: K = 0 must be an integer >= 1"),
+    (changed(algorithm={"K": 1.5}), r"algorithm\.K = 1\.5 must be an integer"),
+    (changed(algorithm={"rho": -0.1}), r"rho = -0\.1 must be a number >= 0"),
+    (changed() | {"algorithm": {"name": "dfedsam"}}, r"\[algorithm\] lacks eta, K, which dfedsam needs"),
+    (changed(topology=None), r"x\.toml: dfedsam needs a \[topology\]"),
+    (changed(topology={"file": "W.npy"}), r"needs one of name, file, matrix and matrices, not name and file"),
+    (changed() | {"topology": {}}, r"needs one of name, file, matrix and matrices, not none of them"),
+    (changed() | {"topology": {"file": "W.npy"}}, r"topology\.file = 'W\.npy' is not a file"),
+    (changed(theorem={}), r"\[theorem\] lacks key"),
+    (
+        changed(theorem={"key": KEY, "method": "bootstrp"}),
+        r"theorem\.method = 'bootstrp' must be \"student\" or \"bootstrap\"",
+    ),
+    (
+        changed(theorem={"key": KEY, "method": "bootstrap"}, run={"seeds": 7}),
+        r"theorem\.method, run\.seeds: the bootstrap needs 8 seeds or more, not 7",
+    ),
+    (changed(theorem={"key": KEY, "confidence": 1}), r"confidence = 1 must be a number strictly"),
+    (changed(theorem={"key": KEY, "variants": []}), r"variants = \[\] must be a list of names"),
+    (changed(theorem={"key": KEY, "constants": {"L": "1"}}), r"must be a table of numbers"),
+    (changed(sweep=[1]), r"sweep = \[1\] must be a section of lists"),
+    (changed(sweep={"run.rounds": 3}), r"sweep\.'run\.rounds' = 3 must be a list of values"),
+    (changed(sweep={"run.rounds": []}), r"must be a list of values, not empty"),
+    (changed(sweep={"run.rounds": [3, 3]}), r"lists a value twice"),
+    (changed(sweep={"run.rounds": [3], "run.rounds, run.seed": [[1, 2]]}), r"run\.rounds is swept twice"),
+    (changed(sweep={"algorithm.K": [1], "algorithm": [{"K": 2}]}), r"algorithm\.K is swept twice"),
+    (changed(sweep={"run.rounds, run.seed": [[1]]}), r"moves 2 fields together"),
+    (changed(sweep={"algorithm": ["dfedsam"]}), r"must be a table of fields, or name one"),
+    (changed(sweep={"task.name.x": [1]}), r"task\.name\.x does not lead to a field"),
+    (changed(sweep={"run.rounds": [1, 0]}), r"run\.rounds = 0 must be"),
+    (changed(sweep={"algorithm.K": [1, 0]}), r"x\.toml \(algorithm\.K = 0\): \[algorithm\]: DFedSAM: K = 0"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("document", "line"), WRONG)
+def test_wrong_values_are_refused_with_file_and_field(document, line):
+    with pytest.raises(InputError, match=line) as refused:
+        read_plan(document, "x.toml")
+    assert "\n" not in str(refused.value)
+
+
+def test_files_that_are_no_experiment_files(tmp_path):
+    with pytest.raises(InputError, match="does not exist"):
+        load_plan(tmp_path / "none.toml")
+    (tmp_path / "bad.toml").write_text("[task\n")
+    with pytest.raises(InputError, match=r"bad\.toml is not valid TOML: .*line 1"):
+        load_plan(tmp_path / "bad.toml")
+    (tmp_path / "binary.toml").write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(InputError, match="is not valid TOML"):
+        load_plan(tmp_path / "binary.toml")
+
+
+FIELDS = [(s, f) for s, table in BASE.items() for f in table] + [("theorem", "key"), ("sweep", "run.rounds")]
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers(-3, 3) | st.floats() | st.text(max_size=4),
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.text(max_size=3), inner, max_size=2),
+    max_leaves=4,
+)
+
+
+@given(st.sampled_from(FIELDS), VALUES)
+def test_whatever_a_file_says_it_is_read_or_refused_in_one_line(place, value):
+    section, name = place
+    document = copy.deepcopy(BASE)
+    document.setdefault(section, {})[name] = value
+    said = "x.toml"
+    try:
+        read_plan(document, "x.toml")
+    except DFLTheoryError as refused:
+        said = str(refused)
+    assert "x.toml" in said
+    assert "\n" not in said
+
+
+# -- the name of a configuration -------------------------------------------------------------------------
+
+
+def test_the_hash_is_that_of_the_canonical_json():
+    canonical = '{"a":1,"b":{"c":0.5,"d":[1,"x"]}}'
+    expected = hashlib.sha256(canonical.encode()).hexdigest()[:16]
+    assert configuration_hash({"b": {"d": [1.0, "x"], "c": 0.5}, "a": 1}) == expected
+
+
+def hash_of(document):
+    return configuration_hash(only(document).document())
+
+
+def test_defaults_spelling_titles_and_folders_do_not_count():
+    spelled = changed(algorithm={"Q": 1, "decay": 1.0}, run={"seed": 0}, task={"mu": 0.1})
+    other = changed(algorithm={"name": "DFedSAM"}) | {"title": "another"}
+    assert hash_of(spelled) == hash_of(other) == hash_of(BASE)
+    here, there = (BASE | {"task": {"name": "digits", "data_root": at}} for at in ("here", "there"))
+    assert hash_of(here) == hash_of(there)
+
+
+@pytest.mark.parametrize(
+    ("section", "field", "value"),
+    [
+        ("task", "sigma", 0.3),
+        ("task", "seed", 1),
+        ("task", "m", 5),
+        ("topology", "name", "star"),
+        ("topology", "weights", "lazy"),
+        ("algorithm", "eta", 0.06),
+        ("algorithm", "Q", 2),
+        ("algorithm", "weight_decay", 0.1),
+        ("run", "rounds", 6),
+        ("run", "seeds", 3),
+        ("run", "seed", 1),
+        ("run", "evaluate_every", 2),
+        ("run", "keep_models", True),
+    ],
+)
+def test_everything_that_moves_the_numbers_moves_the_hash(section, field, value):
+    assert hash_of(changed(**{section: {field: value}})) != hash_of(BASE)
+
+
+# -- types and documentation ------------------------------------------------------------------------------
+
+
+def test_every_default_fits_its_own_type():
+    for section in ("task", "topology", "algorithm"):
+        for name in names_of(section):
+            for option, about in options_of(section, name).items():
+                toml = isinstance(about.default, (bool, int, float, str))
+                if toml:
+                    assert fits(about.default, about.hint), (section, name, option)
+
+
+@pytest.mark.parametrize(
+    ("hint", "words", "good", "bad"),
+    [
+        (int, "an integer", 3, 3.0),
+        (float, "a number", 3, math.inf),
+        (bool, "true or false", True, 1),
+        (str | None, "text in quotes", "a", 1),
+        (tuple[int, int] | None, "a list (an integer each)", [1, 2], [1, 2.5]),
+        (torch.dtype, 'a dtype in quotes, as "float32"', "float32", 32),
+    ],
+)
+def test_types_in_words(hint, words, good, bad):
+    assert words_of(hint) == words
+    assert fits(good, hint)
+    assert not fits(bad, hint)
+
+
+def test_a_dtype_that_torch_does_not_have():
+    with pytest.raises(InputError, match=r"task\.dtype = 'float31' is not a real torch dtype"):
+        only(changed(task={"dtype": "float31"})).instance()
+
+
+def test_labels_are_short():
+    assert short({"name": "dfedsam", "rho": 0.1}) == "dfedsam (rho = 0.1)"
+    assert (short(1 / 3), short("ring"), short([1, 2])) == ("0.333333", "ring", "[1, 2]")
+
+
+def test_the_page_is_what_the_code_says(tmp_path):
+    told, _, generated = PAGE.read_text(encoding="utf-8").partition(MARK)
+    renewal = "renew it: python -m validation.pages.config docs/experiment-files.md"
+    assert generated.strip() == fields_page().strip(), renewal
+    copied = tmp_path / "page.md"
+    copied.write_text(f"{told}{MARK}\nold\n")
+    renew(copied)
+    assert copied.read_text(encoding="utf-8") == PAGE.read_text(encoding="utf-8")
+
+
+def test_every_field_and_option_is_documented():
+    page = fields_page()
+    for entry in field_documents():
+        assert f"`{entry['field']}`" in page
+        if "name" not in entry:
+            assert len(entry["help"]) > 5
+            assert entry["type"]
+    assert set(ALL) == set(re.findall(r"### `\[(\w+)\]`", page)) - {"sweep"}
+    assert all(meaning("task", name) for name in names_of("task"))
+    for section in ("algorithm", "topology"):
+        told = " ".join(meaning(section, name) for name in names_of(section))
+        options = {option for name in names_of(section) for option in options_of(section, name)}
+        silent = {option for option in options if not re.search(rf"\b{option}\b", told)}
+        # decay and weight_decay are explained once, in the base class
+        assert silent <= {"decay", "weight_decay", "seed"}, section
+
+
+def test_the_pages_examples_work(tmp_path):
+    first, second, *_ = re.findall(r"```toml\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.S)
+    (tmp_path / "topologies.toml").write_text(first)
+    plan = load_plan(tmp_path / "topologies.toml")
+    assert len(plan.cells) == 8
+    assert {c["run"]["rounds"] for c in plan.cells} == {1000, 4000}
+    base = first.partition("[sweep]")[0].replace("schedule = true", "") + '[topology]\nname = "ring"\n'
+    (tmp_path / "more.toml").write_text(base + second)
+    cells = load_plan(tmp_path / "more.toml").cells
+    found = [(c["run"]["rounds"], c["algorithm"]["eta"], c["algorithm"]["name"]) for c in cells]
+    assert found == [(t, e, a) for t, e in ((100, 0.1), (400, 0.05)) for a in ("dfedavg", "dfedsam")]

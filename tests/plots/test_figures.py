@@ -1,0 +1,192 @@
+"""Figures: what they draw is what was measured, and no two lines look alike in grey."""
+
+import dataclasses
+import itertools
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import pytest
+
+import dfltheory as dfl
+from dfltheory import bounds, plots
+from dfltheory.errors import InputError, UnknownNameError
+from dfltheory.plots.look import gap_label
+
+KEY = "dfedsam.theorem_4_5"
+DOCS = Path(__file__).parents[2] / "docs"
+
+
+@pytest.fixture(scope="module")
+def runs():
+    task = dfl.tasks.quadratic(m=6, d=3, sigma=0.2, seed=0)
+    algorithm = dfl.algorithms.DFedSAM(eta=0.05, K=1, rho=0.01)
+    make = (dfl.graphs.ring, dfl.graphs.star, dfl.graphs.complete)
+    return {f.__name__: dfl.train(algorithm, task, f(6), rounds=40, seeds=4, progress=False) for f in make}
+
+
+@pytest.fixture(autouse=True)
+def closed():
+    yield
+    plt.close("all")
+
+
+def line(ax, start):
+    return next(drawn for drawn in ax.get_lines() if str(drawn.get_label()).startswith(start))
+
+
+def test_comparison_draws_means_over_seeds_on_the_axes_given(runs):
+    ax = plt.figure().gca()
+    assert plots.comparison(runs, "loss", ax) is ax
+    for name, run in runs.items():
+        np.testing.assert_allclose(line(ax, name).get_ydata(), run.loss.mean(axis=0), rtol=1e-14)
+    assert line(ax, "ring").get_label() == r"ring ($\lambda$ = 0.67)"
+
+
+def test_a_band_is_students(runs):
+    _, mean, low, high = plots.band(runs["ring"], "consensus", 0.95)
+    samples = runs["ring"].consensus
+    half = 3.182446305284263 * samples.std(axis=0, ddof=1) / 2  # t(0.975, 3 degrees of freedom), 4 seeds
+    np.testing.assert_allclose(high - mean, half, rtol=1e-10)
+    np.testing.assert_allclose(low, np.maximum(mean - half, 0), rtol=1e-10, atol=1e-15)
+
+
+def test_the_lower_edge_of_seeds_that_agree_lies_where_the_pages_say():
+    from dfltheory.verdicts.evidence import lower_limits
+
+    said = (DOCS / "report.md").read_text()
+    for seeds in (16, 64):
+        told = f"{lower_limits(np.ones((seeds, 1)), 0.025)[0]:.2f}"
+        assert f"{told} times" in said
+        assert float(told) < 0.025 ** (1 / seeds)  # what the best of all bets could give
+
+
+def test_a_lambda_of_rounding_is_zero():
+    told = [gap_label(lam) for lam in (1.1e-16, 2 / 3, None)]
+    assert told == [r"$\lambda$ = 0", r"$\lambda$ = 0.67", ""]
+
+
+def test_consensus_on_the_complete_graph_is_named_zero(runs):
+    run = runs["complete"]
+    exact = {
+        "complete": dataclasses.replace(run, consensus=np.zeros_like(run.consensus), topology=run.topology)
+    }
+    labels = plots.consensus(exact).get_legend_handles_labels()[1]
+    assert labels == [r"complete ($\lambda$ = 0): zero"]
+
+
+def test_no_two_lines_look_alike_without_colour(runs):
+    ax = plots.comparison(runs)
+    worn = [(drawn.get_linestyle(), drawn.get_marker()) for drawn in ax.get_lines()]
+    assert len(set(worn)) == len(worn) == 3
+    seven = [
+        (str(look["linestyle"]), look["marker"], look["color"]) for look in itertools.islice(plots.looks(), 7)
+    ]
+    for part in range(3):
+        assert len({look[part] for look in seven}) == 7
+
+
+def test_tightness_is_measured_over_bound(runs):
+    run, theorem = runs["ring"], bounds.get(KEY)
+    ax = plots.tightness(run, [theorem])
+    x, y = line(ax, "printed").get_data()
+    verdict = dfl.compare(run, theorem)
+    assert x[-1] == run.rounds
+    assert y[-1] == pytest.approx(verdict.ratio, rel=1e-12)
+
+
+def test_terms_sum_to_the_bound(runs):
+    run, theorem = runs["ring"], bounds.get(KEY)
+    ax = plots.terms(run, theorem)
+    total = line(ax, "bound").get_ydata()
+    drawn = [d.get_ydata() for d in ax.get_lines() if d.get_label() in theorem.parts]
+    np.testing.assert_allclose(np.sum(drawn, axis=0), total, rtol=1e-12)
+    assert total[-1] == pytest.approx(dfl.compare(run, theorem).bound, rel=1e-12)
+
+
+def table():
+    columns = {"run.rounds": [10, 100, 10, 100], "variant": ["printed"] * 2 + ["corrected"] * 2}
+    columns |= {"topology.name": ["ring", "star"] * 2, "ratio": [0.1, 0.2, 0.3, np.nan]}
+    return pd.DataFrame(
+        columns | {"ratio_low": [0.05, 0.1, 0.2, np.nan], "ratio_high": [0.2, 0.4, np.inf, np.nan]}
+    )
+
+
+def test_ratios_over_numbers_and_over_names():
+    ax = plots.ratios(table(), "run.rounds")
+    assert (ax.get_xscale(), ax.get_yscale()) == ("log", "log")
+    assert ax.get_legend_handles_labels()[1] == ["printed", "corrected"]
+    drawn = ax.containers[0].lines[0]
+    np.testing.assert_allclose(drawn.get_ydata(), [0.1, 0.2])
+    np.testing.assert_allclose(drawn.get_xdata(), [10, 100], rtol=0.04)
+    names = plots.ratios(table(), "topology.name")
+    assert [t.get_text() for t in names.get_xticklabels()] == ["ring", "star"]
+    assert names.get_xscale() == "linear"
+
+
+def test_a_rate_shows_its_points_fit_and_prediction():
+    x = np.array([10.0, 100.0, 1000.0])
+    ax = plots.rate(x, 3 * x**-0.5, fitted=(-0.5, 3.0), exponent_ci=(-0.6, -0.4), predicted=-1)
+    np.testing.assert_allclose(line(ax, "fit").get_ydata()[[0, -1]], 3 * x[[0, -1]] ** -0.5)
+    assert line(ax, "fit").get_label() == "fit, slope -0.50 [-0.60, -0.40]"
+    predicted = line(ax, "predicted").get_ydata()
+    assert predicted[-1] / predicted[0] == pytest.approx(0.01)
+    assert predicted[0] == pytest.approx(3 * 10**-0.5)
+    # where they agree both are seen: the prediction is the wider, paler and lower of the two
+    below, above = line(ax, "predicted"), line(ax, "fit")
+    assert below.get_linewidth() > 2 * above.get_linewidth()
+    assert below.get_zorder() < above.get_zorder()
+    assert [t.get_text() for t in ax.get_legend().get_texts()][1].startswith("predicted")
+
+
+def test_a_short_axis_names_its_points_and_a_long_one_its_powers_of_ten(tmp_path):
+    x = 2.0 ** np.arange(1, 5)
+    ax = plots.rate(x, 1 / x, legend=False)
+    assert [t.get_text() for t in ax.get_xticklabels()] == ["2", "4", "8", "16"]
+    assert list(ax.get_xticks()) == [2, 4, 8, 16]
+    assert list(ax.get_xticks(minor=True)) == []
+    assert ax.get_legend() is None
+    many = np.arange(10.0, 24.0)
+    assert list(plots.rate(many, many).get_xticks()) == [10, 13, 16, 19, 22]
+    ax = plots.rate(10.0 ** np.arange(4), 3e-5 * 2.0 ** -np.arange(4))
+    plots.save(ax.figure, tmp_path, "long")
+    assert [t.get_text() for t in ax.get_xticklabels()][2:4] == ["10¹", "10²"]
+    assert "2×10⁻⁵" in [t.get_text() for t in ax.get_yticklabels(minor=True)]
+
+
+def test_a_rate_fit_draws_itself_with_the_papers_letters():
+    from dfltheory.rates import Setting, rate_fit
+
+    noise = Setting(T=10**9, sigma_l=1.0)
+    fit = rate_fit("dfedsam.corollary_4_6", noise, "m", [2, 4, 8], variant="corrected")
+    ax = fit.plot()
+    assert ax.get_xlabel() == "$m$"
+    assert "fit, slope -1.00 [-1.00, -1.00]" in ax.get_legend_handles_labels()[1]
+    assert "predicted, slope -1" in ax.get_legend_handles_labels()[1]
+    np.testing.assert_allclose(ax.containers[0].lines[0].get_ydata(), fit.measured)
+    assert dataclasses.replace(fit, parameter="gap").plot(legend=False).get_xlabel() == r"$1 - \lambda$"
+    assert dataclasses.replace(fit, parameter="rho").plot().get_xlabel() == r"$\rho_0$"
+
+
+def test_what_cannot_be_drawn_is_said(runs):
+    with pytest.raises(UnknownNameError, match=r"measure of the run ring is called 'los'; did you mean loss"):
+        plots.comparison(runs, "los")
+    with pytest.raises(InputError, match="there is no run to draw"):
+        plots.comparison({})
+    with pytest.raises(InputError, match="must be above 0"):
+        plots.rate([1, 2], [0, 1])
+    with pytest.raises(InputError, match="equal length"):
+        plots.rate([1, 2], [1])
+    with pytest.raises(UnknownNameError, match=r"did you mean run\.rounds"):
+        plots.ratios(table(), "run.round")
+    with pytest.raises(InputError, match="not applicable anywhere"):
+        plots.ratios(table().assign(ratio=np.nan), "run.rounds")
+
+
+def test_figures_are_written_as_vectors_with_text(runs, tmp_path):
+    png, pdf, svg = plots.save(plots.comparison(runs).figure, tmp_path, "f")
+    assert png.read_bytes()[:4] == b"\x89PNG"
+    assert b"/Type0" in pdf.read_bytes() or b"/TrueType" in pdf.read_bytes()
+    assert b"/Subtype /Image" not in pdf.read_bytes()
+    assert svg.read_bytes() == plots.save(plots.comparison(runs).figure, tmp_path, "g")[2].read_bytes()
