@@ -49,16 +49,21 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
 def filling(folder: str | os.PathLike[str]) -> Iterator[Path]:
     """A temporary folder inside ``folder``; its files are moved into ``folder`` when the block ends well.
 
-    Nothing is moved if the block raises. Each file is moved atomically and replaces the file of its name;
-    other files stay. One process at a time (:func:`alone`).
+    Nothing is moved if the block raises. Files of the same names are removed before the first one is moved,
+    so that a process that ends in between leaves files of one run; other files stay. Each move is atomic.
+    One process at a time (:func:`alone`).
     """
     target = Path(folder)
     with alone(target, folder=True):
         new = Path(tempfile.mkdtemp(prefix=_STAGED, dir=target))
         try:
             yield new
-            for path in sorted(path for path in new.rglob("*") if path.is_file()):
-                place = target / path.relative_to(new)
+            places = {
+                path: target / path.relative_to(new) for path in sorted(new.rglob("*")) if path.is_file()
+            }
+            for place in places.values():  # before any is moved: never files of two runs
+                place.unlink(missing_ok=True)
+            for path, place in places.items():
                 place.parent.mkdir(parents=True, exist_ok=True)
                 os.replace(path, place)
         finally:
