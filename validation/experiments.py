@@ -120,7 +120,7 @@ def digits_cases(quick: bool = True) -> list[Case]:
     """Real handwritten digits with softmax regression, where the constants are estimates or proved bounds."""
     T, task = 750 if quick else 5000, dfl.tasks.digits(m=M, partition="dirichlet", alpha=0.6, seed=0)
     note = (
-        f"Real images (scikit-learn's digits) over {M} clients, labels split by Dirichlet(0.6); "
+        f"Real images (handwritten digits) over {M} clients, labels split by Dirichlet(0.6); "
         f"K = 2, T = {T}, η as above, ρ = 0.3/√T. The table of constants says which numbers are proved and "
         "which are estimates: the verdicts are about the theorem at these numbers."
     )

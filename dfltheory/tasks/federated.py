@@ -103,7 +103,7 @@ def image_task(
 def digits(
     m: int = 10, model: str | nn.Module | None = None, partition: Kind = "iid", **options: Any
 ) -> Supervised:
-    """scikit-learn's bundled handwritten digits (real; no download) over m clients.
+    """The bundled handwritten digits (real; no download) over m clients.
 
     1442 training and 355 test images of 8 x 8 pixels. ``model``: ``softmax`` (unless told), ``mlp``, or any
     module; ``partition`` and other options as :func:`image_task` has them. Constants that are not proved are

@@ -86,6 +86,17 @@ def read_idx(path: str | os.PathLike[str]) -> NDArray[np.uint8]:
     return np.frombuffer(raw, np.uint8).reshape(shape)
 
 
+def read_mnist(folder: Path) -> tuple[Pixels, Labels, Pixels, Labels]:
+    """Training and test images (n, 1, 28, 28) with labels, of MNIST or Fashion-MNIST."""
+    arrays: list[Any] = []
+    for part in ("train", "t10k"):
+        pixels = read_idx(folder / f"{part}-images-idx3-ubyte.gz")
+        labels = read_idx(folder / f"{part}-labels-idx1-ubyte.gz")
+        arrays += [pixels[:, None], labels.astype(np.int64)]
+    train_x, train_y, test_x, test_y = arrays
+    return train_x, train_y, test_x, test_y
+
+
 # -- the CIFAR batches --------------------------------------------------------------------------------
 
 _MOST_OPCODES = 500_000
@@ -170,6 +181,20 @@ def read_cifar_names(path: str | os.PathLike[str], classes: int) -> tuple[str, .
     if len(names) != classes or not all(isinstance(n, bytes) for n in names):
         raise DataError(f"{path} does not hold {classes} label names")
     return tuple(n.decode("ascii", "replace") for n in names)
+
+
+def read_cifar(folder: Path, classes: int) -> tuple[tuple[Pixels, Labels, Pixels, Labels], tuple[str, ...]]:
+    """Training and test images (n, 3, 32, 32) with labels, of CIFAR-10 or CIFAR-100; the names of labels."""
+    if classes == 10:
+        names = [f"data_batch_{k}" for k in range(1, 6)]
+        test_name, meta = "test_batch", "batches.meta"
+    else:
+        names, test_name, meta = ["train"], "test", "meta"
+    batches = [read_cifar_batch(folder / name, classes) for name in names]
+    train_x = np.concatenate([pixels for pixels, _ in batches])
+    train_y = np.concatenate([labels for _, labels in batches])
+    test_x, test_y = read_cifar_batch(folder / test_name, classes)
+    return (train_x, train_y, test_x, test_y), read_cifar_names(folder / meta, classes)
 
 
 # -- Tiny-ImageNet ------------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ from dfltheory.errors import one_of
 from dfltheory.tasks import files, formats
 
 NAMES = ("digits", *files.SETS)
-"""Every image set: scikit-learn's bundled digits, and those whose files lie below a data root."""
+"""Every image set: the bundled digits, and those whose files lie below a data root."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,17 +81,25 @@ def load(name: str, root: str | os.PathLike[str] | None = None) -> ImageSet:
     if name == "digits":
         return _digits()
     folder = files.require(one_of("image set", name, NAMES), root)
-    reader = {"mnist": _idx_set, "fashion_mnist": _idx_set, "tiny_imagenet": _tiny_imagenet}
-    return reader.get(name, _cifar)(name, folder)
+    if name == "mnist":
+        return ImageSet(name, *formats.read_mnist(folder), labels=tuple("0123456789"))
+    if name == "fashion_mnist":
+        return ImageSet(name, *formats.read_mnist(folder), labels=_FASHION)
+    if name == "tiny_imagenet":
+        return _tiny_imagenet(name, folder)
+    arrays, labels = formats.read_cifar(folder, 10 if name == "cifar10" else 100)
+    return ImageSet(name, *arrays, labels=labels)
 
 
 def _digits() -> ImageSet:
-    """1797 images of 8 x 8 pixels; the test set is every fifth image of each digit."""
-    from sklearn.datasets import load_digits
+    """1797 images of 8 x 8 pixels; the test set is every fifth image of each digit.
 
-    flat, target = load_digits(return_X_y=True)
-    pixels = np.asarray(flat, np.uint8).reshape(-1, 1, 8, 8)
-    y = np.asarray(target, np.int64)
+    They are the test part of Alpaydin and Kaynak, Optical Recognition of Handwritten Digits (1998), UCI
+    Machine Learning Repository, https://doi.org/10.24432/C50P49, CC BY 4.0.
+    """
+    with np.load(Path(__file__).with_name("digits.npz"), allow_pickle=False) as arrays:
+        pixels = arrays["pixels"][:, None]
+        y = arrays["labels"].astype(np.int64)
     test = np.zeros(len(y), bool)
     for k in range(10):
         test[np.flatnonzero(y == k)[4::5]] = True
@@ -101,25 +109,6 @@ def _digits() -> ImageSet:
 _FASHION = (
     "T-shirt/top", "trouser", "pullover", "dress", "coat", "sandal", "shirt", "sneaker", "bag", "ankle boot"
 )  # fmt: skip
-
-
-def _idx_set(name: str, folder: Path) -> ImageSet:
-    parts = []
-    for part in ("train", "t10k"):
-        x = formats.read_idx(folder / f"{part}-images-idx3-ubyte.gz")
-        y = formats.read_idx(folder / f"{part}-labels-idx1-ubyte.gz")
-        parts += [x[:, None], y.astype(np.int64)]
-    return ImageSet(name, *parts, labels=tuple("0123456789") if name == "mnist" else _FASHION)
-
-
-def _cifar(name: str, folder: Path) -> ImageSet:
-    ten = name == "cifar10"
-    train = [f"data_batch_{k}" for k in range(1, 6)] if ten else ["train"]
-    meta, test, classes = ("batches.meta", "test_batch", 10) if ten else ("meta", "test", 100)
-    batches = [formats.read_cifar_batch(folder / batch, classes) for batch in train]
-    x, y = (np.concatenate(part) for part in zip(*batches, strict=True))
-    held = formats.read_cifar_batch(folder / test, classes)
-    return ImageSet(name, x, y, *held, formats.read_cifar_names(folder / meta, classes))
 
 
 def _tiny_imagenet(name: str, folder: Path) -> ImageSet:

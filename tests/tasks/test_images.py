@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import gzip
+import hashlib
 import os
 import pickle
 
@@ -271,3 +272,28 @@ def test_official_files(data_root, name, shape, mean, deviation, first):
     # the values that the field prints
     np.testing.assert_allclose(found.moments[0], mean, atol=6e-5)
     np.testing.assert_allclose(found.moments[1], deviation, atol=6e-5)
+
+
+# -- the bundled digits -------------------------------------------------------------------------------
+
+DIGITS = "993e8c7dc6b2290e51b554df750456c61890b201279e6d34ff5c733587347dfe"
+
+
+def test_bundled_digits_keep_their_bits():
+    found, digest = images.load("digits"), hashlib.sha256()
+    for array in (found.train_x, found.train_y, found.test_x, found.test_y):
+        digest.update(f"{array.dtype}{array.shape}".encode())
+        digest.update(np.ascontiguousarray(array).tobytes())
+    assert digest.hexdigest() == DIGITS
+    assert (found.shape, found.classes, found.white) == ((1, 8, 8), 10, 16)
+
+
+def test_bundled_digits_are_those_of_scikit_learn():
+    datasets = pytest.importorskip("sklearn.datasets")
+    pixels, labels = datasets.load_digits(return_X_y=True)
+    found = images.load("digits")
+    both = np.concatenate([found.train_x, found.test_x]).reshape(-1, 64)
+    of_both = np.concatenate([found.train_y, found.test_y])
+    ours, theirs = (np.column_stack([x, y]) for x, y in ((both, of_both), (pixels, labels)))
+    np.testing.assert_array_equal(np.unique(ours, axis=0), np.unique(theirs, axis=0))
+    assert len(ours) == len(theirs)
