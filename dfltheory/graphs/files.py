@@ -90,9 +90,9 @@ def _hold_idle(path: Path, clients: int, entries: int) -> None:
     _hold(path, f"clients with {entries} entries", clients, max(IDLE, entries))
 
 
-def _short(told: object) -> str:
-    """What a file says, as one short line without control characters."""
-    line = " ".join("".join(c if c.isprintable() else " " for c in str(told)).split())
+def _short(text: object) -> str:
+    """Text from a file as one short line without control characters."""
+    line = " ".join("".join(c if c.isprintable() else " " for c in str(text)).split())
     return line if len(line) <= 200 else f"{line[:200]}..."
 
 
@@ -147,7 +147,13 @@ def _table(path: Path, lines: Iterable[str], **options: Any) -> np.ndarray:
     _hold(path, "bytes of text", path.stat().st_size, TEXT)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="loadtxt: input contained no data")
-        table = np.loadtxt(lines, ndmin=2, **options)
+        try:
+            table = np.loadtxt(lines, ndmin=2, **options)
+        except InputError:
+            raise
+        except ValueError as error:
+            reason = _short(str(error).partition("; use")[0])
+            raise InputError(f"{path}: {reason}: write rows of numbers, all of the same length") from error
     if not table.size:
         raise InputError(f"{path}: holds no rows: write numbers, or `u v` in each line of an edge list")
     return table
@@ -216,6 +222,13 @@ def _in_order(names: np.ndarray) -> list[str]:
     return sorted(unique)
 
 
+def _weights(path: Path, words: np.ndarray) -> np.ndarray:
+    try:
+        return words.astype(float)
+    except ValueError as error:
+        raise InputError(f"{path}: {_short(error)}: write the weight of each link as a number") from error
+
+
 def _load_links(path: Path, directed: bool) -> Matrix | nx.Graph:
     words = _links(path)
     names = _in_order(words[:, :2])
@@ -228,7 +241,7 @@ def _load_links(path: Path, directed: bool) -> Matrix | nx.Graph:
         return graph
     if not directed:
         links.sort(axis=1)
-    weights = words[:, 2].astype(float)
+    weights = _weights(path, words[:, 2])
     unique, first, group = np.unique(links, axis=0, return_index=True, return_inverse=True)
     of_link = weights[first][group.ravel()]
     conflicts = np.flatnonzero((weights != of_link) & np.isfinite(weights))

@@ -174,7 +174,7 @@ def test_check_push_sum_and_graphs(cli, tmp_path):
     [
         ("nan.csv", "0.5,nan\n0.5,0.5\n", "entry (0, 1) is nan"),
         ("cut.edgelist", "0 1\n2 3\n", "disconnected"),
-        ("bad.npy", "x", "bad.npy: does not begin as an npy file does"),
+        ("bad.npy", "x", "bad.npy: not an npy array"),
         (
             "weighted.txt",
             "0 1 0.5\n1 2 0.5\n",
