@@ -52,6 +52,18 @@ def package_sources() -> dict[Path, str]:
     return {p.relative_to(ROOT): p.read_text(encoding="utf-8") for p in paths}
 
 
+def test_the_package_does_not_import_the_case_studies():
+    sources = package_sources()
+    modules = {module_name(path): path for path in sources}
+    users = {
+        module
+        for module, path in modules.items()
+        if module.startswith("dfltheory")
+        and any(n.startswith("validation") for n in imported(module, path, ast.parse(sources[path]), modules))
+    }
+    assert users == set()
+
+
 def test_there_are_no_import_circles():
     found = circles(package_sources())
     shown = "\n".join(" <-> ".join(sorted(circle)) for circle in found)

@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Any
 
 from dfltheory.cli.guard import ended
 from dfltheory.experiments.report import Study
-from dfltheory.experiments.scorecard import summary, table
 from dfltheory.files import check_writable
 from validation import axes, crossings, drawings, effects, experiments, images, scorecard, topologies
 from validation.claims import Claim, panels_claim
+from validation.scorecard_rows import summary, table
 
 if TYPE_CHECKING:
     from dfltheory.experiments.experiment import Outcome
-    from dfltheory.experiments.scorecard import Row
+    from validation.scorecard_rows import Row
 
 # what the page begins with, then the longest first, so that processes end together
 EXPERIMENTS = {
@@ -51,7 +51,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     documents = [verdict.to_dict() for _, verdict in study.verdicts]
     rows = scorecard.rows(documents, [claim.to_dict() for claim in claims])
-    study = replace(study, scorecard=rows, cover=_cover(outcomes))
+    study = replace(study, finding=summary(rows), scorecard=rows, cover=_cover(outcomes))
     print_counts(claims, outcomes)
     print_scorecard(rows)  # before anything that may fail
     written = study.save(options.out)

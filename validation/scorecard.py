@@ -20,9 +20,9 @@ from typing import Any
 
 from dfltheory import bounds
 from dfltheory.bounds.checks.derivations import follows
-from dfltheory.experiments.scorecard import Cell, Row, markdown, summary
 from dfltheory.files import write_json, write_text
 from dfltheory.markdown import between, table
+from validation.scorecard_rows import Cell, Row, markdown, summary
 from validation.searched import growing, outcomes
 
 ROOT = Path(__file__).parent.parent

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 
 from dfltheory.bounds.display import condition_latex
 from dfltheory.experiments.experiment import Case, Outcome, installed_versions
-from dfltheory.experiments.scorecard import Row, summary
 from dfltheory.files import filling, replacing, write_json, write_text
 from dfltheory.number_format import number, tex
 from dfltheory.plots.look import save
@@ -52,8 +51,11 @@ class Study:
     not_tested: Sequence[str] = ()
     command: str = ""
     versions: dict[str, str] = field(default_factory=installed_versions)
-    scorecard: Sequence[Row] = ()
-    """What is known of each statement, from all witnesses: the page begins with it."""
+    finding: str = ""
+    """The main finding in one sentence: the page begins with it."""
+    scorecard: Sequence[Any] = ()
+    """Rows of a table of statements, each with ``key``, ``title``, ``cells`` (side, column, cell) and
+    ``to_dict()``; a cell has ``marked``, ``tone``, ``detail`` and ``command``."""
     cover: tuple[Callable[[], Figure], str] | None = None
     """A figure that shows the main finding, drawn on the page above all others, and its caption."""
     claims: Sequence[Any] = ()
@@ -177,7 +179,6 @@ def render(
         here=here,
         known=sorted((f"{key}, {variant}", how) for (key, variant), how in known.items()),
         contents=_contents(study, groups, bool(further)),
-        summary=summary(study.scorecard),
         told=told,
         marks=MARKS,
         meanings=MEANINGS,

@@ -6,9 +6,9 @@ import pytest
 
 from dfltheory import bounds
 from dfltheory.errors import InputError
-from dfltheory.experiments.scorecard import CORRECTED, PRINTED, Cell, Row, markdown, summary
 from validation import claims, run_all, scorecard, searched
 from validation.pages import audit as page
+from validation.scorecard_rows import CORRECTED, PRINTED, Cell, Row, markdown, summary
 
 
 def verdict(key, variant, kind, ratio=0.5):
