@@ -19,8 +19,7 @@ def name_of(theorem: Theorem) -> str:
 def headline(theorem: Theorem, status: Status, errors: int, reference: str = "") -> str:
     """The verdict on a statement from its ``status`` and the number of ``errors`` of the audit.
 
-    ``reference`` is the name by which the caller gave a statement that is not registered,
-    as ``FILE.py:NAME``.
+    ``reference`` is the name of a statement that is not registered, as ``FILE.py:NAME``.
     """
     name = f"{name_of(theorem)} (`{theorem.key}`)"
     if status.refuted:

@@ -4,8 +4,7 @@ A paper is a module or a folder in ``dfltheory/bounds/papers/``, or an entry poi
 ``dfltheory.papers`` in anybody's package.  It has a ``PAPER`` (:class:`Paper`) and ``statements()``; a folder
 may divide the latter into ``printed``, ``corrected`` and ``proof``, and declares the steps of proofs
 (``STEPS``, ``INEQUALITIES``) in ``derivations`` and ``rederivation``, proofs (``SCRIPTS``) in
-``script``, normal forms (``FORMS``) in ``forms``, every displayed line (``LINES``) in ``ledger``, and where
-its mistakes begin (``MISTAKES``) in ``errata``.
+``script``, and normal forms (``FORMS``) in ``forms``.
 Nothing is listed anywhere else.
 """
 
@@ -14,8 +13,6 @@ from __future__ import annotations
 import importlib
 import pkgutil
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
-from contextvars import ContextVar
 from functools import cache
 from importlib.metadata import entry_points
 from types import ModuleType
@@ -32,9 +29,7 @@ GROUP = "dfltheory.papers"
 """The entry points by which other packages bring papers: name = the paper's key, value = its module."""
 
 _STATEMENTS = ("printed", "corrected", "proof")
-_DECLARED = ("derivations", "rederivation", "script", "forms", "ledger")
-_READ = "errata"  # what was found wrong declares nothing of its own
-_MENDED: ContextVar[Mapping[tuple[str, str], Any]] = ContextVar("mended", default={})  # noqa: B039
+_DECLARED = ("derivations", "rederivation", "script", "forms")
 
 
 @cache
@@ -57,7 +52,7 @@ def _parts(name: str) -> dict[str, ModuleType]:
         raise UnknownNameError("paper", name, set(_modules()))
     top = importlib.import_module(_modules()[name])
     within = {n for _, n, _ in pkgutil.iter_modules(getattr(top, "__path__", []))}
-    chosen = [part for part in (*_STATEMENTS, *_DECLARED, _READ) if part in within]
+    chosen = [part for part in (*_STATEMENTS, *_DECLARED) if part in within]
     return {"": top} | {part: importlib.import_module(f"{top.__name__}.{part}") for part in chosen}
 
 
@@ -95,22 +90,18 @@ def _of_paper(name: str) -> dict[str, dict[str, Theorem]]:
 
 def _declared(attribute: str) -> Iterator[Any]:
     for part in _DECLARED:
-        if part == "ledger":  # it declares lines alone: what else it names is what its lines refer to
-            continue
         for name in _modules():
             yield from getattr(_parts(name).get(part), attribute, ())
 
 
 def all_steps() -> tuple[Any, ...]:
     """The steps of proofs that are declared: as the papers have them, and as the re-derived proofs do."""
-    mends = _MENDED.get()
-    return tuple(mends.get((step.claim, step.says), step) for step in _declared("STEPS"))
+    return tuple(_declared("STEPS"))
 
 
 def inequalities() -> tuple[Any, ...]:
     """The inequalities on numbers, vectors and matrices that proofs lean on."""
-    mends = _MENDED.get()
-    return tuple(mends.get((i.key, i.place), i) for i in _declared("INEQUALITIES"))
+    return tuple(_declared("INEQUALITIES"))
 
 
 def scripts() -> tuple[Any, ...]:
@@ -121,31 +112,6 @@ def scripts() -> tuple[Any, ...]:
 def forms(paper: str) -> Mapping[str, Any]:
     """The normal forms in which certificates of a paper's steps are looked for, by claim."""
     return getattr(_parts(paper).get("forms"), "FORMS", {})
-
-
-def ledger(paper: str) -> tuple[Any, ...]:
-    """A paper's displayed lines in their order (:mod:`dfltheory.bounds.ledger`); none where nobody read."""
-    return tuple(getattr(_parts(paper).get("ledger"), "LINES", ()))
-
-
-def mistakes(paper: str) -> tuple[Any, ...]:
-    """Where a paper's mistakes begin, and what mends each (:mod:`dfltheory.bounds.errata`)."""
-    return tuple(getattr(_parts(paper).get(_READ), "MISTAKES", ()))
-
-
-@contextmanager
-def mended(
-    statements: Iterable[Theorem] = (), inequalities: Iterable[Any] = (), steps: Iterable[Any] = ()
-) -> Iterator[None]:
-    """Within: these stand in the place of the registered statements of the same key and variant, inequalities
-    of the same key and place, and steps of the same claim and words."""
-    mends = {(t.key, t.variant): t for t in statements} | {(i.key, i.place): i for i in inequalities}
-    mends |= {(step.claim, step.says): step for step in steps}
-    token = _MENDED.set({**_MENDED.get(), **mends})
-    try:
-        yield
-    finally:
-        _MENDED.reset(token)
 
 
 def keys(paper: str | None = None) -> tuple[str, ...]:
@@ -174,7 +140,7 @@ def get(key: str, variant: str = "printed") -> Theorem:
     known = variants(key)
     if variant not in known:
         raise UnknownNameError(f"variant of {key}", variant, list(known))
-    return _MENDED.get().get((key, variant)) or _of_paper(key.split(".")[0])[key][variant]
+    return _of_paper(key.split(".")[0])[key][variant]
 
 
 def statements(paper: str | None = None) -> tuple[Theorem, ...]:

@@ -75,6 +75,7 @@ def anchor(key: str) -> str:
 
 def _paper(paper: str, docs: Path) -> str:
     from dfltheory import bounds
+    from validation.papers import errata
 
     said = bounds.registry.paper(paper)
     lines = [f"# {said.title}", "", "Made from the registry at build time.", ""]
@@ -97,11 +98,11 @@ def _paper(paper: str, docs: Path) -> str:
         for variant in bounds.variants(key):
             theorem = bounds.get(key, variant=variant)
             lines += [f"*{variant}*", "", f"$$\n{theorem.latex()}\n$$", ""]
-        lines += _mistakes(key)
+        lines += _errata(key)
     keys = set(bounds.keys(paper))
-    elsewhere = [m for m in bounds.registry.mistakes(paper) if not keys & _touched(m)]
+    elsewhere = [erratum for erratum in errata(paper) if not keys & _claims(erratum)]
     if elsewhere:
-        lines += ["## Mistakes in other lines {#other-lines}", "", *_told(elsewhere)]
+        lines += ["## Errata of other lines {#other-lines}", "", *_listed(elsewhere)]
     return "\n".join(lines)
 
 
@@ -117,7 +118,7 @@ def _statement(key: str, docs: Path) -> list[str]:
     for variant in bounds.variants(key):
         lines.append(f'=== "{variant}"')
         lines += ["", *(f"    {line}" if line else "" for line in _variant(bounds.get(key, variant=variant)))]
-    lines += _mistakes(key)
+    lines += _errata(key)
     lines += _outcomes(key, docs / "falsify.md")
     lines += _experiment(key)
     return lines
@@ -157,28 +158,23 @@ def _variant(theorem) -> list[str]:
     return lines
 
 
-def _mistakes(key: str) -> list[str]:
-    """The mistakes that begin in a statement or refute it, in whatever variant."""
-    from dfltheory.bounds import registry
+def _errata(key: str) -> list[str]:
+    """The errata that begin in a statement or refute it, in any variant."""
+    from validation.papers import errata
 
-    return _told([m for m in registry.mistakes(key.split(".")[0]) if key in _touched(m)])
-
-
-def _touched(mistake) -> set[str]:
-    """Keys of the statements in which it begins, or which it refutes."""
-    return {claim.partition(":")[0] for claim in (mistake.origin, *mistake.refutes)}
+    return _listed([erratum for erratum in errata(key.split(".")[0]) if key in _claims(erratum)])
 
 
-def _told(mistakes) -> list[str]:
-    if not mistakes:
+def _claims(erratum) -> set[str]:
+    """Keys of the statements in which an erratum begins, or which it refutes."""
+    return {claim.partition(":")[0] for claim in (erratum.origin, *erratum.refutes)}
+
+
+def _listed(entries) -> list[str]:
+    if not entries:
         return []
-    told = [f"- **{m.id}: {m.severity}.** *{m.place}.* {_sentence(m.cause)}" for m in mistakes]
-    return [
-        "Mistakes, with what mends them and what shows them, in the [errata](../audit.md):",
-        "",
-        *told,
-        "",
-    ]
+    lines = [f"- **{e.id}: {e.severity}.** *{e.place}.* {_sentence(e.cause)}" for e in entries]
+    return ["Errata, with corrections and evidence on [their page](../audit.md):", "", *lines, ""]
 
 
 def _outcomes(key: str, page: Path) -> list[str]:

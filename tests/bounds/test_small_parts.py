@@ -9,14 +9,12 @@ import pytest
 import sympy as sp
 
 from dfltheory.bounds.checks.forms import positive
-from dfltheory.bounds.checks.identities import _generic
 from dfltheory.bounds.checks.inequalities import _shown
 from dfltheory.bounds.checks.proofs import prove_by_shape
 from dfltheory.bounds.moments import Lag, X
 from dfltheory.bounds.rates import _own_order
 from dfltheory.bounds.symbols import GLOSSARY, GRADIENT, LENGTH
 from dfltheory.bounds.units import unit
-from dfltheory.bounds.worlds import SIZES
 from dfltheory.errors import InputError
 
 
@@ -64,19 +62,7 @@ def test_vectors_add_up_and_only_those_of_a_step_count_steps():
         _ = X.count
 
 
-def test_generic_points_lie_around_1():
-    points = _generic({"L", "lam", "K"})
-    assert 0.8 < np.median(points["L"]) < 1.25
-    assert points["lam"].min() > 0
-    assert points["lam"].max() < 1
-    assert (points["K"] == np.floor(points["K"])).all()
-
-
 def test_shape_proves_what_holds_and_nothing_else():
     K = symbol("K")
     assert prove_by_shape(2 * K - 1, K**2, "K", sp.S.One) is not None
     assert prove_by_shape(2 * K, K**2, "K", sp.S.One) is None
-
-
-def test_worlds_have_at_most_256_outcomes():
-    assert all(atoms ** (m * K * T) <= 256 for m, K, T, atoms in SIZES)

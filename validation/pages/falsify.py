@@ -33,6 +33,7 @@ from dfltheory.counterexamples.survey import outcome_file, searched
 from dfltheory.errors import InputError
 from dfltheory.files import write_text
 from dfltheory.markdown import between
+from validation.papers import errata
 
 OUTCOME = ("command", "key", "variant", "violated", "ratio", "evaluations", "seconds", "seed", "families")
 """What the page tells of every outcome."""
@@ -317,7 +318,7 @@ def counted(outcomes: list[dict[str, Any]]) -> str:
     """
     groups: dict[str, list[dict[str, Any]]] = {"audited": [], "controls": [], "corrected": []}
     for one in outcomes:
-        audited = registry.mistakes(one["key"].partition(".")[0])
+        audited = errata(one["key"].partition(".")[0])
         name = "audited" if audited else "controls"
         groups["corrected" if one["variant"].startswith("corrected") else name].append(one)
     shares = {

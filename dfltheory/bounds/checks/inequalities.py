@@ -17,7 +17,6 @@ import sympy as sp
 from dfltheory.bounds import registry
 from dfltheory.bounds.checks.finding import Finding, check, found
 from dfltheory.bounds.checks.proofs import prove
-from dfltheory.bounds.ledger import Equal
 from dfltheory.bounds.steps import Inequality, Matrices, Scalar
 from dfltheory.bounds.theorem import Theorem
 
@@ -154,7 +153,7 @@ def _domain(low: float, high: float, whole: bool, salt: int) -> np.ndarray:
 @dataclass(frozen=True)
 class Search:
     """The simplest ``witness`` of a search in words, or None; the largest share of a positive right side that
-    the left side ``reached`` (1 where refuted, 0 of an equality); and how many ``samples`` were tried."""
+    the left side ``reached`` (1 where refuted); and how many ``samples`` were tried."""
 
     witness: str | None
     reached: float
@@ -174,7 +173,7 @@ def search(check: Matrices) -> Search:
         left, right = sides(check, sample)
         if left > right + _TOLERANCE * abs(right) + 1e-12:
             broken.append(sample)
-        elif right > 0 and not isinstance(check, Equal) and left > most * right:
+        elif right > 0 and left > most * right:
             most, nearest = float(left / right), sample
         if len(broken) == _ENOUGH:
             break
@@ -184,11 +183,8 @@ def search(check: Matrices) -> Search:
 
 
 def sides(check: Matrices, sample: Sequence[Any]) -> tuple[Any, Any]:
-    """Left and right; of an equality how far they are apart, and how far rounding may bring them."""
-    left, right = check.left(*sample), check.right(*sample)
-    if not isinstance(check, Equal):
-        return left, right
-    return np.max(np.abs(np.subtract(left, right))), (np.max(np.abs(left)) + np.max(np.abs(right))) / 10**9
+    """Left and right side at a sample."""
+    return check.left(*sample), check.right(*sample)
 
 
 def _changed(part: Any, rng: np.random.Generator) -> Any:
@@ -203,11 +199,7 @@ def _witness(check: Matrices, sample: tuple[Any, ...]) -> str:
             left, right = sides(check, tuple(map(_exact, sample)))
     exactly = " (exact arithmetic)" if isinstance(left, Fraction) and left > right else ""
     shown = ", ".join(map(_named, inspect.signature(check.left).parameters, sample))
-    told = (
-        f"the two sides differ by {_number(left, left)}"
-        if isinstance(check, Equal)
-        else f"the left side is {_number(left, left)}, the right side {_number(right, right)}"
-    )
+    told = f"the left side is {_number(left, left)}, the right side {_number(right, right)}"
     named = "a mixing matrix and its power" if check.family == "mixing" else check.family
     return f"for {named} ({shown}) {told}{exactly}"
 

@@ -15,8 +15,6 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from dfltheory.bounds import registry
-from dfltheory.bounds.errata import Mistake, carried, statement
 from dfltheory.counterexamples.certify import known
 from dfltheory.counterexamples.core import Batch
 from dfltheory.counterexamples.divergence import Divergence, grown
@@ -24,9 +22,11 @@ from dfltheory.counterexamples.document import built, read_document
 from dfltheory.counterexamples.members import MEMBERS, Member, Numbers
 from dfltheory.errors import InputError
 from dfltheory.verdicts.applicable import common_start
+from validation.papers import PAPERS, errata, statement
 
 if TYPE_CHECKING:
     from dfltheory.bounds.theorem import Theorem
+    from validation.papers.erratum import Erratum
 
 KEEPS_UP = 0.05
 """A term keeps up with the left side if the exponent of their ratio is at most this."""
@@ -46,7 +46,7 @@ class Explanation:
     not satisfy.
     """
 
-    mistake: str
+    erratum: str
     claim: str
     kind: Kind
     before: float
@@ -59,21 +59,21 @@ class Explanation:
         return self.kind != "not explained"
 
 
-def citations(paper: str | None = None) -> Iterator[tuple[Mistake, str]]:
-    """Every erratum with every refuted statement that it cites, of one paper or of all."""
-    for name in registry.papers() if paper is None else (paper,):
-        for mistake in registry.mistakes(name):
-            for claim in mistake.refutes:
-                yield mistake, claim
+def citations() -> Iterator[tuple[Erratum, str]]:
+    """Every erratum with every refuted statement that it cites."""
+    for paper in PAPERS:
+        for erratum in errata(paper):
+            for claim in erratum.refutes:
+                yield erratum, claim
 
 
-def explain(mistake: Mistake, claim: str, folder: str | Path) -> Explanation:
-    """What the correction of ``mistake`` alone does with the saved counterexample of ``claim``.
+def explain(erratum: Erratum, claim: str, folder: str | Path) -> Explanation:
+    """What the correction of ``erratum`` alone does with the saved counterexample of ``claim``.
 
     Parameters
     ----------
-    mistake : Mistake
-        An erratum; only its own corrected terms and added hypotheses are used.
+    erratum : Erratum
+        Only its own corrected terms and added hypotheses are used.
     claim : str
         The refuted statement, ``key`` or ``key:variant``.
     folder : path
@@ -85,20 +85,20 @@ def explain(mistake: Mistake, claim: str, folder: str | Path) -> Explanation:
         If the saved outcome is no refutation.
     """
     theorem = statement(claim)
-    return explain_file(mistake, claim, Path(folder) / f"{theorem.key}-{theorem.variant}.json")
+    return explain_file(erratum, claim, Path(folder) / f"{theorem.key}-{theorem.variant}.json")
 
 
-def explain_file(mistake: Mistake, claim: str, file: str | Path) -> Explanation:
-    """What the correction of ``mistake`` alone does with a counterexample to ``claim``; as :func:`explain`,
+def explain_file(erratum: Erratum, claim: str, file: str | Path) -> Explanation:
+    """What the correction of ``erratum`` alone does with a counterexample to ``claim``; as :func:`explain`,
     for one file, such as the witness of an erratum."""
     theorem = statement(claim)
     document = read_document(file)
     if not document["violated"]:
         raise InputError(f"{claim}: the saved outcome is no refutation")
-    corrected = carried(mistake.corrections()).get((theorem.key, theorem.variant), theorem)
+    corrected = erratum.correction(claim)
     if document.get("divergence") is not None:
-        return _family(mistake.id, theorem, corrected, Divergence(**document["divergence"]))
-    return _instance(mistake.id, theorem, corrected, document)
+        return _family(erratum.id, theorem, corrected, Divergence(**document["divergence"]))
+    return _instance(erratum.id, theorem, corrected, document)
 
 
 def _family(name: str, theorem: Theorem, corrected: Theorem, saved: Divergence) -> Explanation:

@@ -1,6 +1,6 @@
 """Witnesses of errata that no search draws.
 
-``python -m dfltheory.counterexamples.witnesses docs/witnesses`` writes them.
+``python -m validation.papers.witness_families docs/witnesses`` writes them.
 
 An erratum may be about a hypothesis that a search keeps, as the common start. Its witness is a family of
 problems that is written down here. It is measured as every family is, and saved under the erratum's id;
@@ -14,11 +14,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from dfltheory.bounds.errata import statement
 from dfltheory.counterexamples.divergence import along
 from dfltheory.counterexamples.finding import Finding
 from dfltheory.counterexamples.members import MEMBERS, Numbers
 from dfltheory.errors import InputError
+from validation.papers import statement
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ WITNESSES: dict[str, Witness] = {
 def main(arguments: Sequence[str]) -> int:
     """Write every witness into a folder."""
     if len(arguments) != 1:
-        print("usage: python -m dfltheory.counterexamples.witnesses FOLDER", file=sys.stderr)
+        print("usage: python -m validation.papers.witness_families FOLDER", file=sys.stderr)
         return 2
     folder = Path(arguments[0])
     folder.mkdir(parents=True, exist_ok=True)

@@ -1,0 +1,64 @@
+"""What was found out about the four papers: statements of their appendices, errata, and refuted lines.
+
+Each paper is a folder with ``appendix.py`` (its lemmas and displays as statements), ``errata.py``,
+``refuted_lines.py`` and ``witnesses.json``. ``examination.json`` is the archived result of the last
+examination of all displayed lines. ``python -m validation.papers PAPER`` evaluates the refuted lines again.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from dfltheory.bounds import registry
+from dfltheory.bounds.theorem import Theorem
+from dfltheory.bounds.units import Expr
+
+PAPERS = ("dfedadmm", "dfedmdc", "dfedsam", "dfedsgpsm")
+EXAMINATION = Path(__file__).with_name("examination.json")
+
+
+@cache
+def appendix(paper: str) -> tuple[Theorem, ...]:
+    """The lemmas, displays and definitions of a paper's appendix; none of a paper that has no folder."""
+    if paper not in PAPERS:
+        return ()
+    return importlib.import_module(f"validation.papers.{paper}.appendix").statements()
+
+
+def errata(paper: str) -> tuple[Any, ...]:
+    """The errata of a paper, in its own order; none of a paper that has no folder."""
+    if paper not in PAPERS:
+        return ()
+    return importlib.import_module(f"validation.papers.{paper}.errata").ERRATA
+
+
+def statement(claim: str) -> Theorem:
+    """The statement ``key`` or ``key:variant`` (printed) of the registry or of an appendix.
+
+    Raises
+    ------
+    UnknownNameError
+        There is no such statement.
+    """
+    key, _, variant = claim.partition(":")
+    for theorem in appendix(key.split(".")[0]):
+        if (theorem.key, theorem.variant) == (key, variant or "printed"):
+            return theorem
+    return registry.get(key, variant or "printed")
+
+
+def bound(claim: str) -> Expr:
+    """The bound of a statement, in the symbols of the glossary."""
+    return statement(claim).bound
+
+
+def examination(paper: str) -> dict[str, Any]:
+    """The archived examination of a paper: its displayed ``lines`` and the findings of each of its errata."""
+    return json.loads(EXAMINATION.read_text(encoding="utf-8"))["papers"][paper]
+
+
+__all__ = ["PAPERS", "appendix", "bound", "errata", "examination", "statement"]

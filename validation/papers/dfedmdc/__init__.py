@@ -1,0 +1,1 @@
+"""Appendix, errata and refuted lines of dfedmdc."""
