@@ -24,8 +24,8 @@ def referee(
     ] = None,
     json: AsJson = False,
 ) -> None:
-    """Write a self-contained page on one statement: the verdict, its mistakes and their corrections, the
-    refutation, what holds instead, which checks and searches ran, where the bound says something.
+    """Write a self-contained page on one statement: the verdict, the findings of the audit, the refutation,
+    the corrected variant, which checks and searches ran, where the bound is nonvacuous.
 
     Examples:
 

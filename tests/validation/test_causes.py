@@ -15,7 +15,7 @@ from dfltheory.counterexamples import replay
 from dfltheory.counterexamples.divergence import along
 from dfltheory.counterexamples.members import MEMBERS, kinds, replayed
 from dfltheory.errors import InputError
-from validation.pages import audit as page
+from validation.pages.errata_entries import entry_lines
 from validation.papers import PAPERS, errata, statement
 from validation.papers.causes import citations, explain, explain_file
 from validation.papers.witness_families import WITNESSES
@@ -136,7 +136,7 @@ def test_a_saved_witness_refutes_again_and_its_erratum_alone_excludes_it(mistake
 @pytest.mark.parametrize("mistake", WITNESSED, ids=lambda mistake: mistake.id)
 def test_the_page_shows_the_witness_of_an_erratum(mistake):
     saved = json.loads((DOCS / "witnesses" / f"{mistake.id}.json").read_text(encoding="utf-8"))
-    shown = "\n".join(page._entry(mistake, DOCS))
+    shown = "\n".join(entry_lines(mistake, DOCS))
     assert f"(witnesses/{mistake.id}.json)" in shown
     assert f"dfltheory falsify --replay docs/witnesses/{mistake.id}.json" in shown
     assert all(f"{ratio:.3g}" in shown for ratio in saved["divergence"]["ratios"])

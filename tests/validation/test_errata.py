@@ -15,6 +15,7 @@ from dfltheory.bounds.checks.finding import Finding
 from dfltheory.bounds.checks.run import audit_statement
 from dfltheory.errors import InputError
 from validation.pages import audit as page
+from validation.pages.errata_entries import corrected_terms
 from validation.papers import PAPERS, appendix, errata, examination, statement
 from validation.papers.erratum import (
     FALSE,
@@ -156,7 +157,7 @@ def test_page_lists_errors_of_the_audit_and_the_archived_lines(text):
 
 def test_corrected_terms_of_a_false_statement_are_not_recommended():
     for _, entry in ENTRIES:
-        shown = page.corrected_terms(entry)
+        shown = corrected_terms(entry)
         assert bool(shown) == bool(entry.terms.get(entry.origin)), entry.id
         meant = entry.severity == FALSE and not entry.corrected
         assert ("As it is meant:" in dict(shown)) == (meant and bool(shown)), entry.id
