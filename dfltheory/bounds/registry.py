@@ -1,11 +1,9 @@
 """The registry: every statement by key and variant, found paper by paper at first use.
 
 A paper is a module or a folder in ``dfltheory/bounds/papers/``, or an entry point of the group
-``dfltheory.papers`` in anybody's package.  It has a ``PAPER`` (:class:`Paper`) and ``statements()``; a folder
-may divide the latter into ``printed``, ``corrected`` and ``proof``, and declares the steps of proofs
-(``STEPS``, ``INEQUALITIES``) in ``derivations`` and ``rederivation``, proofs (``SCRIPTS``) in
-``script``, and normal forms (``FORMS``) in ``forms``.
-Nothing is listed anywhere else.
+``dfltheory.papers`` in any installed package.  It has a ``PAPER`` (:class:`Paper`) and ``statements()``; a
+folder may divide the latter into ``printed`` and ``corrected``. Reading statements imports these modules
+alone. Proofs (``SCRIPTS`` in ``script``) and declared steps are imported when they are asked for.
 """
 
 from __future__ import annotations
@@ -13,6 +11,8 @@ from __future__ import annotations
 import importlib
 import pkgutil
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cache
 from importlib.metadata import entry_points
 from types import ModuleType
@@ -28,8 +28,11 @@ if TYPE_CHECKING:
 GROUP = "dfltheory.papers"
 """The entry points by which other packages bring papers: name = the paper's key, value = its module."""
 
-_STATEMENTS = ("printed", "corrected", "proof")
+_STATEMENTS = ("printed", "corrected")
 _DECLARED = ("derivations", "rederivation", "script", "forms")
+_MAIN = ("theorem", "corollary", "rate", "lower bound")
+"""Kinds of statements that ``keys`` lists."""
+_ADDED: ContextVar[tuple[Theorem, ...]] = ContextVar("added", default=())
 
 
 @cache
@@ -46,14 +49,15 @@ def _modules() -> dict[str, str]:
 
 
 @cache
-def _parts(name: str) -> dict[str, ModuleType]:
-    """The modules of a paper by part: the paper itself as ``""``, and those of a folder that are there."""
+def _part(name: str, part: str) -> ModuleType | None:
+    """One module of a paper: the paper itself as ``""``, a module of its folder, or None."""
     if name not in _modules():
         raise UnknownNameError("paper", name, set(_modules()))
     top = importlib.import_module(_modules()[name])
-    within = {n for _, n, _ in pkgutil.iter_modules(getattr(top, "__path__", []))}
-    chosen = [part for part in (*_STATEMENTS, *_DECLARED) if part in within]
-    return {"": top} | {part: importlib.import_module(f"{top.__name__}.{part}") for part in chosen}
+    if not part:
+        return top
+    within = {module for _, module, _ in pkgutil.iter_modules(getattr(top, "__path__", []))}
+    return importlib.import_module(f"{top.__name__}.{part}") if part in within else None
 
 
 def papers() -> tuple[str, ...]:
@@ -75,8 +79,9 @@ def paper(name: str) -> Paper:
 @cache
 def _of_paper(name: str) -> dict[str, dict[str, Theorem]]:
     found: dict[str, dict[str, Theorem]] = {}
-    for part, module in _parts(name).items():
-        if part not in ("", *_STATEMENTS) or not hasattr(module, "statements"):
+    for part in ("", *_STATEMENTS):
+        module = _part(name, part)
+        if module is None or not hasattr(module, "statements"):
             continue
         for theorem in module.statements():
             if not theorem.key.startswith(f"{name}."):
@@ -88,10 +93,32 @@ def _of_paper(name: str) -> dict[str, dict[str, Theorem]]:
     return found
 
 
+def _stated(name: str) -> dict[str, dict[str, Theorem]]:
+    """The statements of a paper by key and variant, those of :func:`including` among them."""
+    own = _of_paper(name)
+    added = [theorem for theorem in _ADDED.get() if theorem.key.startswith(f"{name}.")]
+    if not added:
+        return own
+    stated = {key: dict(variants) for key, variants in own.items()}
+    for theorem in added:
+        stated.setdefault(theorem.key, {})[theorem.variant] = theorem
+    return stated
+
+
+@contextmanager
+def including(added: Iterable[Theorem]) -> Iterator[None]:
+    """Within: these statements are registered as well, as the lemmas of a paper that a case study states."""
+    token = _ADDED.set((*_ADDED.get(), *added))
+    try:
+        yield
+    finally:
+        _ADDED.reset(token)
+
+
 def _declared(attribute: str) -> Iterator[Any]:
     for part in _DECLARED:
         for name in _modules():
-            yield from getattr(_parts(name).get(part), attribute, ())
+            yield from getattr(_part(name, part), attribute, ())
 
 
 def all_steps() -> tuple[Any, ...]:
@@ -111,22 +138,31 @@ def scripts() -> tuple[Any, ...]:
 
 def forms(paper: str) -> Mapping[str, Any]:
     """The normal forms in which certificates of a paper's steps are looked for, by claim."""
-    return getattr(_parts(paper).get("forms"), "FORMS", {})
+    return getattr(_part(paper, "forms"), "FORMS", {})
 
 
-def keys(paper: str | None = None) -> tuple[str, ...]:
-    """The keys of all statements (of one paper)."""
+def keys(paper: str | None = None, *, all: bool = False) -> tuple[str, ...]:
+    """The keys of theorems, corollaries, rates and lower bounds (of one paper); with ``all`` also of lemmas.
+
+    >>> bounds.keys("lian2017")   # doctest: +SKIP
+    ('lian2017.rate',)
+    """
     if paper is not None and paper not in _modules():
         raise UnknownNameError("paper", paper, set(_modules()))
-    return tuple(key for name in (_modules() if paper is None else (paper,)) for key in _of_paper(name))
+    found = []
+    for name in _modules() if paper is None else (paper,):
+        for key, variants in _stated(name).items():
+            if all or any(theorem.kind in _MAIN for theorem in variants.values()):
+                found.append(key)
+    return tuple(found)
 
 
 def variants(key: str) -> tuple[str, ...]:
     """The variants of a statement, ``printed`` first where there is one."""
     paper = str(key).split(".")[0]
-    if paper not in _modules() or key not in _of_paper(paper):
-        raise UnknownNameError("theorem", key, set(keys()))
-    return tuple(_of_paper(paper)[key])
+    if paper not in _modules() or key not in _stated(paper):
+        raise UnknownNameError("theorem", key, set(keys(all=True)))
+    return tuple(_stated(paper)[key])
 
 
 def get(key: str, variant: str = "printed") -> Theorem:
@@ -140,12 +176,12 @@ def get(key: str, variant: str = "printed") -> Theorem:
     known = variants(key)
     if variant not in known:
         raise UnknownNameError(f"variant of {key}", variant, list(known))
-    return _of_paper(key.split(".")[0])[key][variant]
+    return _stated(key.split(".")[0])[key][variant]
 
 
 def statements(paper: str | None = None) -> tuple[Theorem, ...]:
     """Every statement in every variant (of one paper)."""
-    return tuple(get(key, variant) for key in keys(paper) for variant in variants(key))
+    return tuple(get(key, variant) for key in keys(paper, all=True) for variant in variants(key))
 
 
 def resting_on(networks: Iterable[str]) -> tuple[str, ...]:
@@ -161,7 +197,7 @@ def resting_on(networks: Iterable[str]) -> tuple[str, ...]:
 def known(key: str, variant: str) -> bool:
     """Is there a registered statement of this key and variant?"""
     paper = key.split(".")[0]
-    return paper in _modules() and variant in _of_paper(paper).get(key, {})
+    return paper in _modules() and variant in _stated(paper).get(key, {})
 
 
 def registered(theorem: Theorem) -> bool:

@@ -20,9 +20,11 @@ def _order(monomial, theorem) -> str:
 def pages(docs: Path) -> dict[str, str]:
     """theory/index.md and a page for each paper; ``docs`` holds the generated pages of findings."""
     from dfltheory.bounds import registry
+    from validation.papers import PAPERS, appendix
 
-    made = {f"theory/{paper}.md": _paper(paper, docs) for paper in registry.papers()}
-    return {"theory/index.md": _index(), **made}
+    with registry.including(theorem for paper in PAPERS for theorem in appendix(paper)):
+        made = {f"theory/{paper}.md": _paper(paper, docs) for paper in registry.papers()}
+        return {"theory/index.md": _index(), **made}
 
 
 def navigation() -> list[dict[str, str]]:
@@ -49,7 +51,7 @@ def _index() -> str:
             "| statement | kind | variants |",
             "|---|---|---|",
         ]
-        for key in sorted(bounds.keys(paper), key=lambda key: not main(_first(key))):
+        for key in sorted(bounds.keys(paper, all=True), key=lambda key: not main(_first(key))):
             shown = f"[`{key}`]({paper}.md#{anchor(key)})"
             lines.append(f"| {shown} | {_first(key).kind} | {', '.join(bounds.variants(key))} |")
         lines.append("")
@@ -82,7 +84,7 @@ def _paper(paper: str, docs: Path) -> str:
     if said.provenance:
         lines += [f"Entered from: {_sentence(said.provenance)}", ""]
     lesser = []
-    for key in bounds.keys(paper):
+    for key in bounds.keys(paper, all=True):
         first = _first(key)
         if main(first):
             lines += _statement(key, docs)
@@ -99,7 +101,7 @@ def _paper(paper: str, docs: Path) -> str:
             theorem = bounds.get(key, variant=variant)
             lines += [f"*{variant}*", "", f"$$\n{theorem.latex()}\n$$", ""]
         lines += _errata(key)
-    keys = set(bounds.keys(paper))
+    keys = set(bounds.keys(paper, all=True))
     elsewhere = [erratum for erratum in errata(paper) if not keys & _claims(erratum)]
     if elsewhere:
         lines += ["## Errata of other lines {#other-lines}", "", *_listed(elsewhere)]

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from dfltheory import bounds, graphs
-from dfltheory.bounds import registry
-from tests.bounds.texts import TEXTS, of_all
+from tests.bounds.texts import STATEMENTS, TEXTS, of_all
 from validation import printed_constants
+from validation.papers import examination, statement
 
 IDENTITIES = Path(__file__).parents[1] / "algorithms" / "test_identities.py"
 PRINTED = {paper: getattr(text, "LABELS", {}) for paper, text in TEXTS.items()}
@@ -35,12 +35,11 @@ def is_held(place: str) -> bool:
         return hasattr(printed_constants, name)
     if kind == "test":
         return f"def test_{name}" in IDENTITIES.read_text()
-    if kind == "steps":
-        return any(step.claim == name for step in registry.all_steps())
-    if kind == "inequality":
-        return any(i.key == name for i in registry.inequalities())
+    if kind == "line":
+        paper, _, line = name.partition(" ")
+        return line in {displayed["place"] for displayed in examination(paper)["lines"]}
     variant, sign, words = name.partition("#" if "#" in name else "@")
-    theorem = bounds.get(kind, variant)
+    theorem = statement(f"{kind}:{variant}")
     if sign == "#":
         return any(d.symbol.name == words for d in theorem.definitions)
     return not sign or any(a.startswith(words) for a in theorem.assumptions)
@@ -65,7 +64,7 @@ def test_what_was_re_derived_is_held(label):
 def test_what_is_held_is_stated_somewhere(kind):
     registered = {
         f"{t.key}:{t.variant}"
-        for t in bounds.statements()
+        for t in STATEMENTS
         if t.variant.startswith("corrected") == (kind == "corrected")
     }
     assert registered - HELD[kind] == set()
@@ -81,7 +80,7 @@ def test_a_label_of_a_missing_statement_is_noticed():
         "validation:nothing",
         "algorithms:Nothing",
         "test:nothing",
-        "steps:nothing",
+        "line:dfedsam nothing",
     ):
         assert not is_held(place)
 

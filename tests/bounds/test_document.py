@@ -16,6 +16,7 @@ from dfltheory.bounds.reference import load
 from dfltheory.bounds.symbols import CURVATURE, GLOSSARY, NEUTRAL
 from dfltheory.bounds.units import ONE
 from dfltheory.errors import InputError, UnknownNameError
+from tests.bounds.texts import STATEMENTS
 from tests.hostile import places, put, refused
 
 
@@ -23,7 +24,7 @@ def through_a_file(theorem):
     return theorem_from_document(json.loads(json.dumps(theorem_to_document(theorem), allow_nan=False)))
 
 
-@pytest.mark.parametrize("theorem", bounds.statements(), ids=str)
+@pytest.mark.parametrize("theorem", STATEMENTS, ids=str)
 def test_every_statement_of_the_registry_comes_back(theorem):
     back = through_a_file(theorem)
     assert theorem_to_document(back) == theorem_to_document(theorem)

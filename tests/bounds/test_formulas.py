@@ -11,9 +11,9 @@ import sympy as sp
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from dfltheory import bounds
 from tests.bounds.text.points import point
-from tests.bounds.texts import of_all
+from tests.bounds.texts import STATEMENTS, of_all
+from validation.papers import statement
 
 TERMS, CONDITIONS, SCHEDULES = of_all("TERMS"), of_all("CONDITIONS"), of_all("SCHEDULES")
 DEFINITIONS = of_all("DEFINITIONS")
@@ -24,14 +24,14 @@ def named(items):
 
 
 def test_every_statement_has_an_independent_twin():
-    assert set(TERMS) == {(t.key, t.variant) for t in bounds.statements()}
+    assert set(TERMS) == {(t.key, t.variant) for t in STATEMENTS}
 
 
 @pytest.mark.parametrize(("key", "variant"), named(TERMS))
 @example(seed=1950256782)  # eta within 1e-5 of lam_admm: 1 - gamma would cancel
 @given(seed=st.integers(0, 2**32))
 def test_terms_agree_to_1e_12(key, variant, seed):
-    theorem = bounds.get(key, variant)
+    theorem = statement(f"{key}:{variant}")
     values = point(random.Random(seed), theorem.needs)
     expected = TERMS[key, variant](**values)
     found = theorem.evaluate_terms(where="ignore", **values)
@@ -46,7 +46,7 @@ def test_terms_agree_to_1e_12(key, variant, seed):
 
 @pytest.mark.parametrize(("key", "variant"), named(TERMS))
 def test_arrays_give_what_numbers_give(key, variant):
-    theorem = bounds.get(key, variant)
+    theorem = statement(f"{key}:{variant}")
     rng = random.Random(1)
     columns = [point(rng, theorem.needs) for _ in range(7)]
     arrays = {name: np.array([c[name] for c in columns]) for name in theorem.needs}
@@ -57,7 +57,7 @@ def test_arrays_give_what_numbers_give(key, variant):
 
 @pytest.mark.parametrize(("key", "variant"), named(TERMS))
 def test_conditions_agree(key, variant):
-    theorem = bounds.get(key, variant)
+    theorem = statement(f"{key}:{variant}")
     expected = CONDITIONS.get((key, variant), lambda **_: [])
     for seed in range(8):
         values = point(random.Random(seed), theorem.needs)
@@ -71,7 +71,7 @@ def test_conditions_agree(key, variant):
 
 @pytest.mark.parametrize(("key", "variant"), named(SCHEDULES))
 def test_schedules_agree(key, variant):
-    theorem = bounds.get(key, variant)
+    theorem = statement(f"{key}:{variant}")
     names = {s.name for e in theorem.schedule.values() for s in e.free_symbols}
     for seed in range(4):
         values = point(random.Random(seed), names)
@@ -83,7 +83,7 @@ def test_schedules_agree(key, variant):
 
 
 def test_statements_without_conditions_or_schedule_in_the_text_have_none_in_the_registry():
-    for theorem in bounds.statements():
+    for theorem in STATEMENTS:
         name = (theorem.key, theorem.variant)
         assert bool(theorem.conditions) == (name in CONDITIONS), theorem
         assert bool(theorem.schedule) == (name in SCHEDULES), theorem
@@ -134,7 +134,7 @@ def test_momentum_sums_of_a_billion_steps(alpha):
 
 NUMERIC = {
     f"{theorem.key.split('.')[0]}.{d.symbol}": d
-    for theorem in bounds.statements()
+    for theorem in STATEMENTS
     for d in theorem.definitions
     if d.numeric
 }
@@ -164,9 +164,9 @@ def test_numbers_of_a_definition_are_those_of_its_formula(name, seed):
 
 def test_a_schedule_names_every_step_that_its_theorem_has():
     steps = {"eta", "rho", "lam_admm", "eta_u", "eta_v"}
-    for theorem in bounds.statements():
+    for theorem in STATEMENTS:
         if theorem.kind == "corollary" and theorem.of is not None and not theorem.order:
-            base = bounds.get(*theorem.of)
+            base = statement(":".join(theorem.of))
             assert steps & set(base.needs) == steps & {*theorem.schedule}, theorem
 
 
@@ -189,7 +189,7 @@ def test_dual_weights_do_not_cancel_and_cover_every_ratio(K, ratio):
 
 @pytest.mark.parametrize(("key", "variant"), named(DEFINITIONS))
 def test_definitions_that_no_term_uses_are_the_text_s_too(key, variant):
-    theorem = bounds.get(key, variant)
+    theorem = statement(f"{key}:{variant}")
     symbols = {d.symbol.name: d.symbol for d in theorem.definitions}
     for name, formula in DEFINITIONS[key, variant].items():
         expr = theorem.expand(symbols[name])

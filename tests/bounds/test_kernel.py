@@ -883,7 +883,7 @@ def test_a_definition_of_another_meaning_is_refused():
 
 def test_what_no_script_proves_is_not_checked():
     with pytest.raises(RuleError.__base__, match="no script"):
-        proved.check(registry.get("dfedsam.lemma_D3"))
+        proved.check(registry.get("yuan2016.lemma_1"))
 
 
 def test_the_page_lists_the_terms_beyond_a_factor_2_the_loosest_first(tmp_path):

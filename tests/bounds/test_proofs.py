@@ -152,8 +152,8 @@ def test_every_inequality_of_the_registry_is_settled_and_says_how():
 
 
 def test_what_is_only_searched_says_so():
-    hard = Scalar("dfedsam.lemma_D1", "p", "sine", sp.sin(x), x, {"x": (0.01, 10)})
-    (finding,) = check_inequalities(bounds.get("dfedsam.lemma_D1"), [hard])
+    hard = Scalar("wang2021.lemma_1", "p", "sine", sp.sin(x), x, {"x": (0.01, 10)})
+    (finding,) = check_inequalities(bounds.get("wang2021.lemma_1"), [hard])
     assert finding.evidence["certificate"] == "searched"
     assert "not refuted at 20000 points; no proof" in finding.message
 
@@ -161,7 +161,7 @@ def test_what_is_only_searched_says_so():
 def test_a_textbook_is_cited_and_still_searched():
     def judged(factor, textbook):
         claim = Matrices(
-            "dfedsam.lemma_D1",
+            "wang2021.lemma_1",
             "p",
             "||W|| <= c",
             "mixing",
@@ -169,7 +169,7 @@ def test_a_textbook_is_cited_and_still_searched():
             lambda W, n: factor,
             textbook=textbook,
         )
-        (finding,) = check_inequalities(bounds.get("dfedsam.lemma_D1"), [claim])
+        (finding,) = check_inequalities(bounds.get("wang2021.lemma_1"), [claim])
         return finding
 
     assert judged(1.0, "Horn and Johnson").evidence["certificate"] == "textbook"

@@ -6,8 +6,8 @@ Each has ``TERMS``, ``CONDITIONS`` and ``SCHEDULES``, the formulas of every stat
 ``REDERIVED``, where a paper has corrected statements, does so for them by their names where they are proved.
 
 A place is ``key:variant`` of the registry; ``key:variant#symbol`` a definition inside a statement;
-``key:variant@words`` one of its assumptions, by its first words; ``glossary:name`` a quantity; ``steps:key``
-a use of the number inside a derivation; ``inequality:key`` an inequality that is checked with that statement;
+``key:variant@words`` one of its assumptions, by its first words; ``glossary:name`` a quantity;
+``line:paper place`` a displayed line that was examined (validation/papers/examination.json);
 ``graphs:name`` and ``algorithms:name`` a public name; ``test:name`` a test in
 tests/algorithms/test_identities.py, for what is an identity of the algorithm and bounds nothing.
 """
@@ -19,6 +19,7 @@ import importlib.util
 from types import ModuleType
 
 from dfltheory.bounds import registry
+from validation.papers import PAPERS, appendix
 
 _WHERE = "tests.bounds.text"
 
@@ -28,6 +29,10 @@ TEXTS: dict[str, ModuleType] = {
     if importlib.util.find_spec(f"{_WHERE}.{name}") is not None
 }
 """Paper -> its text. A test of test_formulas.py names the statements that lack theirs."""
+
+
+STATEMENTS = (*registry.statements(), *(lemma for paper in PAPERS for lemma in appendix(paper)))
+"""Every statement of the registry and of the papers' appendices."""
 
 
 def of_all(table: str) -> dict:

@@ -276,7 +276,7 @@ def test_lemmas_and_wrong_budgets_are_refused():
     with pytest.raises(DFLTheoryError, match="seed = -1 must be an integer >= 0"):
         falsify("dfedsam.theorem_4_5", seed=-1)
     with pytest.raises(DFLTheoryError, match="inside a proof"):
-        falsify("dfedsam.lemma_D1")
+        falsify("yuan2016.lemma_1")
     with pytest.raises(DFLTheoryError, match="seconds"):
         falsify("dfedsam.theorem_4_5", seconds=0)
 

@@ -137,7 +137,7 @@ def test_what_is_read_replays_to_an_end_or_to_one_line(kind, tmp_path, monkeypat
         (("instance", "algorithm"), {"name": "dfedmdc", "eta_u": 1.0, "eta_v": 1.0, "K_u": 1, "K_v": 1}),
         (("instance", "algorithm", "name"), "ditto"),
         (("instance", "algorithm", "name"), "antigravity:Algorithm"),
-        (("key",), "dfedsam.lemma_D1"),
+        (("key",), "yuan2016.lemma_1"),
         (("key",), "dfedsam.corollary_4_6"),
         (("key",), "dfedadmm.theorem_1"),
         (("variant",), "nobody"),

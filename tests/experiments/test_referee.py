@@ -112,12 +112,12 @@ def test_a_theorem_of_ones_own_and_words_that_look_like_tags(tmp_path):
 
 def test_the_command_writes_the_page(tmp_path, capsys):
     out = tmp_path / "page.html"
-    assert run(["referee", "dfedsam.lemma_D3", "--out", str(out), "--json"]) == 0
+    assert run(["referee", "yuan2016.lemma_1", "--out", str(out), "--json"]) == 0
     told = capsys.readouterr()
-    assert json.loads(told.out) == {"key": "dfedsam.lemma_D3", "variant": "printed", "page": str(out)}
-    assert told.err.startswith("auditing dfedsam.lemma_D3 (printed)"), "nobody waits in silence"
-    assert "Lemma D.3" in out.read_text(encoding="utf-8")
-    assert run(["referee", "dfedsam.lemma_D33"]) == 2
+    assert json.loads(told.out) == {"key": "yuan2016.lemma_1", "variant": "printed", "page": str(out)}
+    assert told.err.startswith("auditing yuan2016.lemma_1 (printed)"), "nobody waits in silence"
+    assert "Lemma 1" in out.read_text(encoding="utf-8")
+    assert run(["referee", "yuan2016.lemma_11"]) == 2
 
 
 # -- what was examined, and a counterexample that the caller brings -----------------------------------------
@@ -144,7 +144,7 @@ def test_a_stored_refutation_is_reported_from_any_folder(quick, tmp_path, monkey
     ("key", "variant", "said"),
     [
         ("dfedsam.rate_quoted_dfedavg", "printed", "dfltheory falsify dfedsam.rate_quoted_dfedavg"),
-        ("dfedsam.lemma_D1", "printed", "does not search a lemma"),
+        ("yuan2016.lemma_1", "printed", "does not search a lemma"),
         ("pepit.sgd", "printed", "840002 candidates, 362 s"),
         ("dfedsam.theorem_4_5", "corrected", "whole proof checked by the proof kernel"),
     ],
@@ -167,7 +167,7 @@ def test_errors_of_the_audit_are_counted_where_it_is_said_what_ran(quick, monkey
 
 
 def test_only_checks_that_examined_something_are_counted():
-    theorem = bounds.get("dfedsam.lemma_D1")
+    theorem = bounds.get("yuan2016.lemma_1")
     ran = applicable_checks(theorem)
     assert "units" in ran
     assert set(ran) < set(CHECKS)

@@ -344,7 +344,7 @@ LABELS = {
     "abstract, DFedSAM": ("dfedsam.rate_abstract:printed",),
     "abstract, DFedSAM-MGS": ("dfedsam.rate_abstract_mgs:printed",),
     "Remark 4.7, DFedAvg": ("dfedsam.rate_quoted_dfedavg:printed",),
-    "Remark 4.10": ("inequality:dfedsam.definition_phi",),
+    "Remark 4.10": ("line:dfedsam Remark 4.10, bound",),
     "Lemma D.1": ("dfedsam.lemma_D1:printed",),
     "Lemma D.2": ("dfedsam.lemma_D2:printed",),
     "Lemma D.3": ("dfedsam.lemma_D3:printed",),

@@ -5,10 +5,10 @@ from __future__ import annotations
 import sympy as sp
 
 from dfltheory.bounds import symbols as s
-from dfltheory.bounds.papers.dfedmdc.proof import GAP, VAR
 from dfltheory.bounds.theorem import Condition
 from dfltheory.bounds.units import Expr
 from validation.papers import bound
+from validation.papers.dfedmdc.appendix import GAP, VAR
 from validation.papers.erratum import (
     CONSTANT,
     FALSE,

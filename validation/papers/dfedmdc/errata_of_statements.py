@@ -6,8 +6,8 @@ from sympy import sqrt
 
 from dfltheory.bounds import symbols as s
 from dfltheory.bounds.papers.dfedmdc.printed import sigma
-from dfltheory.bounds.papers.dfedmdc.proof import GAP
 from dfltheory.bounds.units import Expr
+from validation.papers.dfedmdc.appendix import GAP
 from validation.papers.erratum import (
     CONSTANT,
     FALSE,

@@ -6,8 +6,8 @@ import sympy as sp
 
 from dfltheory.bounds import symbols as s
 from dfltheory.bounds.papers.dfedsam.printed import C1, C3, C3_DEFINITION, DENOMINATOR, D, Phi
-from dfltheory.bounds.papers.dfedsam.proof import DRIFT_BOUND
 from dfltheory.bounds.units import Expr
+from validation.papers.dfedsam.appendix import DRIFT_BOUND
 from validation.papers.erratum import (
     CONSTANT,
     FALSE,

@@ -7,10 +7,10 @@ from sympy import sqrt
 
 from dfltheory.bounds import symbols as s
 from dfltheory.bounds.papers.dfedsam.printed import C1, C3, PHI, D, Phi
-from dfltheory.bounds.papers.dfedsam.proof import C2, C2_DEFINITION, DRIFT_BOUND
 from dfltheory.bounds.theorem import Condition
 from dfltheory.bounds.units import Expr
 from validation.papers import bound
+from validation.papers.dfedsam.appendix import C2, C2_DEFINITION, DRIFT_BOUND
 from validation.papers.erratum import (
     CONSTANT,
     FALSE,

@@ -7,8 +7,8 @@ import sympy as sp
 from dfltheory.bounds import symbols as s
 from dfltheory.bounds.papers.dfedsgpsm.momentum import at
 from dfltheory.bounds.papers.dfedsgpsm.printed import C1, C2
-from dfltheory.bounds.papers.dfedsgpsm.proof import MOMENT
 from dfltheory.bounds.units import Expr
+from validation.papers.dfedsgpsm.appendix import MOMENT
 from validation.papers.erratum import (
     CONSTANT,
     FALSE,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sympy as sp
 
 from dfltheory.bounds import symbols as s
+from dfltheory.bounds.papers.dfedsgpsm.corrected import ONE_STEP, PER_WINDOW
 from dfltheory.bounds.papers.dfedsgpsm.momentum import AT, AT_BEFORE, DBAR, SUM_C2
 from dfltheory.bounds.papers.dfedsgpsm.printed import SCHEDULE
 from dfltheory.bounds.steps import Average, Given, Operation, Plus, Put, Solve, Step, Telescope, young
@@ -22,7 +23,7 @@ square = Given("L/2 times the square of the update is at most half of its inner 
 """f(x - A - N) <= f(x) - <grad f, A> + (L/2) E||A + N||^2, and ||A + N||^2 <= 2 ||A||^2 + 2 ||N||^2."""
 
 
-def bounded(consensus: str) -> tuple[Operation, ...]:
+def bounded(consensus: Expr) -> tuple[Operation, ...]:
     """A - grad f(xbar) by three squares: the drift of the local steps, the consensus, and SAM."""
     drift = eta * AT_BEFORE.expr * G / delta
     return (
@@ -33,6 +34,12 @@ def bounded(consensus: str) -> tuple[Operation, ...]:
     )
 
 
+moved: Expr = 2 * eta**2 * AT.expr**2 * G**2 / delta**2
+LEMMA_4: Expr = 2 * q ** (2 * s.t) * s.x0_spread / delta + moved * ONE_STEP[0] ** 2
+LEMMA_4_WINDOWS: Expr = (
+    2 * q ** (2 * sp.floor(s.t / s.window)) * s.x0_spread / delta + moved * PER_WINDOW[0] ** 2
+)
+"""The consensus error of Lemma 4, re-derived, for rounds and for windows of rounds."""
 start: Expr = L * sp.sqrt(s.x0_spread / (delta * T * (1 - q**2)))
 together: Expr = L * (rho + eta * DBAR.expr * G / delta + step * G * q / (delta * (1 - q))) + start
 turn, size, near = eta * L * at / delta, s.sigma_g + s.sigma_l + L * rho, R(24, 23)
@@ -52,15 +59,15 @@ unbounded: Expr = (
 )
 
 STEPS: tuple[Step, ...] = (
-    Step(f"{key}:corrected", "descent, drift, Lemma 4", descent, bounded(e + "lemma_4:corrected")),
+    Step(f"{key}:corrected", "descent, drift, Lemma 4", descent, bounded(LEMMA_4)),
     Step(f"{key}:corrected_windows", "descent, drift, Lemma 4 with windows", descent,
-        bounded(e + "lemma_4:corrected_windows")),
+        bounded(LEMMA_4_WINDOWS)),
     Step(f"{key}:corrected_sharper", "descent, Minkowski over rounds", descent,
         (square, Plus(step / 2 * together**2), Telescope({"G_bar": sp.S.One}))),
     Step(f"{key}:corrected_minimal", "Theorem A where eta L at <= 1/2", f"{key}:corrected",
         (Put({"x0_spread": s.x0_sq}),), f"{key}:corrected", otherwise=Step(f"{key}:corrected_minimal",
             "(a + b)^2 <= (3/2) a^2 + 3 b^2 for the gradients at z, below G, and Lemma 4", R(3, 2) * G**2,
-            (Plus(e + "lemma_4:corrected", 3 * L**2), Average(), Put({"x0_spread": s.x0_sq})))),
+            (Plus(LEMMA_4, 3 * L**2), Average(), Put({"x0_spread": s.x0_sq})))),
     Step(f"{key}:corrected_b_sharper", "Minkowski over clients and rounds", unbounded,
         (small, Solve("G_bar"))),
     Step(f"{key}:corrected_b", "with larger constants", f"{key}:corrected_b_sharper"),

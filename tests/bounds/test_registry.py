@@ -1,0 +1,77 @@
+"""The registry loads statements only, and the package has no statement about a line of an appendix."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from dfltheory import bounds
+from dfltheory.bounds import registry
+from dfltheory.errors import UnknownNameError
+from validation.papers import PAPERS, appendix
+
+ROOT = Path(__file__).parents[2]
+LEMMAS = [lemma for paper in PAPERS for lemma in appendix(paper)]
+
+
+def test_keys_list_theorems_corollaries_rates_and_lower_bounds():
+    kinds = {theorem.kind for key in bounds.keys() for theorem in map_variants(key)}  # noqa: SIM118
+    assert kinds == {"theorem", "corollary", "rate", "lower bound"}
+    assert set(bounds.keys()) < set(bounds.keys(all=True))
+    assert "wang2021.lemma_1" in bounds.keys("wang2021", all=True)
+    assert "wang2021.lemma_1" not in bounds.keys("wang2021")
+    assert bounds.get("wang2021.lemma_1").kind == "lemma"
+
+
+def map_variants(key):
+    """Every variant of a statement."""
+    return [bounds.get(key, variant) for variant in bounds.variants(key)]
+
+
+@pytest.mark.parametrize("paper", PAPERS)
+def test_papers_of_the_package_state_no_line_of_an_appendix(paper):
+    kinds = {theorem.kind for theorem in bounds.statements(paper)}
+    assert kinds <= {"theorem", "corollary", "rate"}
+    assert bounds.keys(paper) == bounds.keys(paper, all=True)
+    for lemma in appendix(paper):
+        assert not registry.known(lemma.key, lemma.variant)
+        with pytest.raises(UnknownNameError):
+            bounds.get(lemma.key, lemma.variant)
+
+
+def test_wheel_contains_no_case_study():
+    """Neither a folder of them, nor a module that states lemmas of the four papers."""
+    packages = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    assert 'include = ["dfltheory*"]' in packages
+    folder = ROOT / "dfltheory" / "bounds" / "papers"
+    modules = {path.stem for paper in PAPERS for path in (folder / paper).glob("*.py")}
+    assert not modules & {"proof", "ledger", "errata", "worlds", "derivations", "appendix"}
+    parts = [path for paper in PAPERS for path in (folder / paper).glob("*.py")]
+    sources = [path.read_text(encoding="utf-8") for path in parts if path.stem in ("printed", "corrected")]
+    for lemma in LEMMAS:
+        assert not any(f'"{lemma.key.partition(".")[2]}"' in source for source in sources), lemma.key
+
+
+def test_statements_are_registered_within_a_context_alone():
+    lemma = LEMMAS[0]
+    with registry.including([lemma]):
+        assert bounds.get(lemma.key, lemma.variant) is lemma
+        assert lemma in bounds.statements(lemma.key.split(".")[0])
+        assert registry.registered(lemma)
+    assert not registry.known(lemma.key, lemma.variant)
+
+
+@pytest.mark.parametrize("call", ["get('dfedsam.theorem_4_5')", "statements()", "keys()"])
+def test_reading_statements_imports_no_proof(call):
+    """Scripts, steps and normal forms are imported by those who ask for them."""
+    code = f"""
+import sys
+from dfltheory import bounds
+bounds.{call}
+parts = {{name.rpartition(".")[2] for name in sys.modules if ".bounds.papers.dfed" in name}}
+assert not parts & {{"script", "rederivation", "forms"}}, parts
+"""
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT)
