@@ -14,7 +14,7 @@ from dfltheory.bounds.clauses import Condition
 from dfltheory.bounds.symbols import GLOSSARY
 from dfltheory.cli import run
 from dfltheory.errors import InputError
-from dfltheory.verdicts import atlas_page
+from validation.pages import atlas as atlas_page
 
 KEY = "dfedsam.theorem_4_5"
 PAGE = Path(__file__).parents[2] / "docs" / "atlas.md"
