@@ -38,7 +38,7 @@ def keeps_conditions(theorem: Theorem) -> NDArray[np.bool_] | None:
     return None if scaling.clashes else kept
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _Summand:
     """Summands of one unit: the named terms with some of them, the growth of their sum along each direction,
     and is none of them negative?"""
