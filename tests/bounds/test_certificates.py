@@ -400,9 +400,8 @@ def test_what_has_no_certificate_is_sampled(tmp_path, capsys):
     assert files.certified(step)
     assert not files.certified(replace(step, start=step.start * 2))
     assert proofs_page.algebra(STEPS[SHARP].theorem) == "certified algebra"
-    assert proofs_page.algebra(bounds.get("dfedsam.eq_22")) == "sampled"
     assert proofs_page.algebra(replace(STEPS[SHARP].theorem, parts={"bound": s.L})) == "paper"
-    assert proofs_page.algebra(bounds.get("dfedsam.lemma_D1")) == "paper"
+    assert proofs_page.algebra(bounds.get("wang2021.lemma_1")) == "paper"
     assert not files.certified(Step("dfedsam.theorem_4_5:printed", "unproved", s.L))
     assert certify.main([str(tmp_path), "--check", "--key", "dfedsam.corollary_4_6"]) == 1
     assert "corrected: sampled" in capsys.readouterr().out

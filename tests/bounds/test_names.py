@@ -18,6 +18,7 @@ from dfltheory.bounds.units import ONE
 from dfltheory.errors import DFLTheoryError, InputError, UnknownNameError
 from dfltheory.verdicts.applicable import _hyperparameters
 from dfltheory.verdicts.reading import DERIVED, METRICS
+from tests.bounds.texts import STATEMENTS
 
 S = {name: entry.symbol for name, entry in GLOSSARY.items()}
 SCOPE = Scope(("DPSGD",), "symmetric", common_start=True)
@@ -75,7 +76,7 @@ def test_measures_of_runs_are_those_that_runs_record():
 
 
 def test_measures_of_proofs_are_those_of_the_registry():
-    used = {t.lhs.measure for t in dfl.bounds.statements()}
+    used = {theorem.lhs.measure for theorem in STATEMENTS}
     assert set(MEASURES) - set(MEASURES_OF_RUNS) == used - set(MEASURES_OF_RUNS)
 
 

@@ -12,11 +12,11 @@ import sympy as sp
 
 from dfltheory import bounds
 from dfltheory.bounds.checks.finding import Finding
-from dfltheory.bounds.checks.run import audit_statement
 from dfltheory.errors import InputError
 from validation.pages import audit as page
 from validation.pages.errata_entries import corrected_terms
-from validation.papers import PAPERS, appendix, errata, examination, statement
+from validation.papers import PAPERS, appendix, errata, examination, findings, statement
+from validation.papers.__main__ import main as papers_command
 from validation.papers.erratum import (
     FALSE,
     GENERAL_CHECK,
@@ -94,8 +94,16 @@ def test_general_checks_report_what_they_found(name):
     """The findings on the origin that the archive names are those of the audit today."""
     entry = erratum(name)
     checks = {f["check"] for f in examination(name.split("-")[0].lower())["errata"][name]["findings"]}
-    found = audit_statement(statement(entry.origin), ("units", "limits", "agreement"))
+    found = findings(entry.origin)
     assert {f.check for f in found if f.severity != "note"} & checks
+
+
+def test_command_repeats_evidence(capsys):
+    assert papers_command(["dfedsgpsm.lemma_3"]) == 1
+    assert "[agreement]" in capsys.readouterr().out
+    assert papers_command(["dfedsam", "Lemma D.5"]) == 0
+    assert "refuted: Lemma D.5" in capsys.readouterr().out
+    assert papers_command(["lian2017"]) == papers_command([]) == 2
 
 
 def test_corrections_change_terms_conditions_and_scope():

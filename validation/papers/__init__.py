@@ -2,7 +2,8 @@
 
 Each paper is a folder with ``appendix.py`` (its lemmas and displays as statements), ``errata.py``,
 ``refuted_lines.py`` and ``witnesses.json``. ``examination.json`` is the archived result of the last
-examination of all displayed lines. ``python -m validation.papers PAPER`` evaluates the refuted lines again.
+examination of all displayed lines. ``python -m validation.papers PAPER`` evaluates the refuted lines again,
+``python -m validation.papers CLAIM`` audits one statement, as ``dfedsam.lemma_D3``.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from dfltheory.bounds import registry
+from dfltheory.bounds.checks.finding import Finding
+from dfltheory.bounds.checks.run import audit_statement
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.bounds.units import Expr
 
@@ -51,6 +54,12 @@ def statement(claim: str) -> Theorem:
     return registry.get(key, variant or "printed")
 
 
+def findings(claim: str) -> list[Finding]:
+    """What the audit finds in a statement, next to the appendix of its paper."""
+    with registry.including(appendix(claim.split(".")[0])):
+        return audit_statement(statement(claim))
+
+
 def bound(claim: str) -> Expr:
     """The bound of a statement, in the symbols of the glossary."""
     return statement(claim).bound
@@ -61,4 +70,4 @@ def examination(paper: str) -> dict[str, Any]:
     return json.loads(EXAMINATION.read_text(encoding="utf-8"))["papers"][paper]
 
 
-__all__ = ["PAPERS", "appendix", "bound", "errata", "examination", "statement"]
+__all__ = ["PAPERS", "appendix", "bound", "errata", "examination", "findings", "statement"]
