@@ -66,7 +66,7 @@ def replays() -> dict[str, list[Any]]:
     found: dict[str, list[Any]] = {}
     for path in sorted(OUTCOMES.glob("*.json")):
         outcome = replay(path)
-        found[path.stem] = [outcome.refuted, float(f"{outcome.ratio:.6g}")]
+        found[path.stem] = [outcome.violated, float(f"{outcome.ratio:.6g}")]
     return found
 
 
