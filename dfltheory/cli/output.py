@@ -35,6 +35,13 @@ Trust = Annotated[
         help="Allow the file to name code by MODULE:NAME or FILE.py:NAME; it is imported, and so it runs.",
     ),
 ]
+Force = Annotated[
+    bool,
+    typer.Option(
+        "--force",
+        help="Run although arguments or code differ from those that the file or checkpoint records.",
+    ),
+]
 Data = Annotated[
     Path | None,
     typer.Option(

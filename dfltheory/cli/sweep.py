@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dfltheory.cli.guard import keeping
-from dfltheory.cli.output import AsJson, Change, Trust, assignments, console, emit, leave
+from dfltheory.cli.output import AsJson, Change, Force, Trust, assignments, console, emit, leave
 from dfltheory.errors import InputError
 from dfltheory.files import check_writable
 
@@ -34,6 +34,7 @@ def sweep(
     ] = None,
     change: Change = None,
     trust: Trust = False,
+    force: Force = False,
     retry_failed: Annotated[bool, typer.Option("--retry-failed", help="Run failed cells again.")] = False,
     list_cells: Annotated[
         bool, typer.Option("--list", help="Check the file and list its cells; run and import nothing.")
@@ -70,7 +71,7 @@ def sweep(
         raise InputError(f"--cluster {cluster}: write the scheduler's address as in tcp://10.0.0.1:8786")
     if file is None:
         raise InputError("give an experiment file, or --fields to see what one may hold")
-    plan = load_plan(file, changes=assignments(change), trust=trust, imports=not list_cells)
+    plan = load_plan(file, changes=assignments(change), trust=trust, imports=not list_cells, force=force)
     if list_cells:
         _list(plan, as_json)
         return
@@ -100,12 +101,12 @@ def sweep(
 
 def _list(plan: Plan, as_json: bool) -> None:
     """The cells with their hashes; a cell that names code has none, since nothing is imported for a list."""
-    from dfltheory.experiments.config.plan import configuration_hash
+    from dfltheory.identity import value_digest
 
     cells, lines = [], []
     for cell in plan.cells:
         code = list(cell.references.values())
-        key = None if code else configuration_hash(cell.document())
+        key = None if code else value_digest(cell.document())
         cells.append({"hash": key, "settings": dict(cell.settings), "code": code})
         settings = "  ".join(f"{name}={value}" for name, value in cell.settings.items())
         lines.append(f"{key or 'names ' + ', '.join(code)}  {settings}")

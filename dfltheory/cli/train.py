@@ -12,6 +12,7 @@ from dfltheory.cli.guard import keeping
 from dfltheory.cli.output import (
     AsJson,
     Data,
+    Force,
     TaskOptions,
     Trust,
     changes,
@@ -118,6 +119,7 @@ def train(
         typer.Option(metavar="FILE", help="An experiment file (TOML, JSON); options change what it says."),
     ] = None,
     trust: Trust = False,
+    force: Force = False,
     measure_on: Annotated[
         int, typer.Option(help="Images that loss and gradient are measured on; 0: all of them.")
     ] = 10000,
@@ -153,7 +155,7 @@ def train(
 
     if measure_on < 0:
         raise InputError(f"--measure-on {measure_on} must be a number of images, or 0 for all of them")
-    saved = Checkpoint(checkpoint, checkpoint_every) if checkpoint is not None else None
+    saved = Checkpoint(checkpoint, checkpoint_every, force) if checkpoint is not None else None
     if out is not None:
         check_writable(out, folder=True)
     kept = "nothing is kept; --checkpoint FILE keeps a run as it goes"
@@ -175,7 +177,7 @@ def train(
 
     with keeping(kept):
         if config is not None:
-            cell = load_experiment(config, given, trust=trust)
+            cell = load_experiment(config, given, trust=trust, force=force)
             instance = cell.instance()
         else:
             first = _first(algorithm, given.get("task.name", task))

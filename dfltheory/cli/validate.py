@@ -12,6 +12,7 @@ from dfltheory.cli.output import (
     AsJson,
     Change,
     Data,
+    Force,
     TaskOptions,
     Trust,
     assignments,
@@ -87,6 +88,7 @@ def validate(
     ] = None,
     change: Change = None,
     trust: Trust = False,
+    force: Force = False,
     confidence: Annotated[float, typer.Option(help="Of the two-sided interval.")] = 0.95,
     method: Annotated[
         str, typer.Option(help="student, or bootstrap (8 seeds or more; where a few seeds rule the mean).")
@@ -134,7 +136,7 @@ def validate(
         else:
             given |= dict(axis)
     source = "" if config is None else str(config)
-    plan = read_plan(document, source, folder, given, trust=trust or config is None)
+    plan = read_plan(document, source, folder, given, trust=trust or config is None, force=force)
     with keeping("nothing is written"):
         outcomes = perform_all(plan.cases(), progress=not as_json)
     study = Study(

@@ -15,10 +15,10 @@ from typing import Any
 
 from dfltheory.errors import InputError
 from dfltheory.experiments.config import Experiment, Plan
-from dfltheory.experiments.config.plan import configuration_hash
 from dfltheory.experiments.results import CELLS, MANIFEST, Results, load_results, read_record, write_table
 from dfltheory.experiments.sweep_workers import Job, found_by
 from dfltheory.files import filling, remove_halves, replacing, write_json
+from dfltheory.identity import value_digest
 from dfltheory.progress import counted
 
 
@@ -104,7 +104,7 @@ def _keyed(plan: Plan) -> list[Job]:
     """Every cell with its key, the hash of its full configuration."""
     work: dict[str, Experiment] = {}
     for cell in plan.cells:
-        key = configuration_hash(cell.document())
+        key = value_digest(cell.document())
         if key in work:
             raise InputError(
                 f"{plan.source}: two cells are the same experiment: {work[key].label}, and {cell.label}"

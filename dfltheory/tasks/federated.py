@@ -14,8 +14,8 @@ from torch import nn
 
 from dfltheory import models
 from dfltheory.errors import InputError, one_of, whole_number
+from dfltheory.identity import value_digest
 from dfltheory.tasks import estimate
-from dfltheory.tasks.fingerprint import fingerprint
 from dfltheory.tasks.images import ImageSet, Normalize, load
 from dfltheory.tasks.partition import Kind, split
 from dfltheory.tasks.supervised import Supervised
@@ -135,7 +135,7 @@ def measured_on(task: Supervised, examples: int, seed: int = 0) -> Supervised:
     part.sizes = torch.tensor(counts, device=task.sizes.device)
     part.offsets = torch.cumsum(part.sizes, 0) - part.sizes
     whole.measured = part
-    whole.arguments = {**task.arguments, "measured on": fingerprint([examples, seed])}
+    whole.arguments = {**task.arguments, "measured on": value_digest([examples, seed])}
     whole.name = f"{task.name} (f measured on {sum(counts)} of {total} examples)"
     return whole
 

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from dfltheory.constants import ProblemConstants
-from dfltheory.tasks.fingerprint import arguments
+from dfltheory.identity import argument_digests
 
 
 class Task(abc.ABC):
@@ -35,11 +35,14 @@ class Task(abc.ABC):
     name: str = "task"
     shared: slice | Tensor | None = None
     arguments: dict[str, str]
-    """Fingerprints of all that the task was made of, by argument: two runs on one task have the same."""
+    """Digests of the arguments that the task was made with, and the name of its class."""
 
     def __new__(cls, *given: Any, **named: Any) -> Self:
         task = super().__new__(cls)
-        task.arguments = {"class": f"{cls.__module__}.{cls.__qualname__}", **arguments(cls, given, named)}
+        task.arguments = {
+            "class": f"{cls.__module__}.{cls.__qualname__}",
+            **argument_digests(cls, given, named),
+        }
         return task
 
     @cached_property

@@ -5,27 +5,20 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
-import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from functools import cached_property
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
-import torch
 from torch import Tensor
 
 from dfltheory.algorithms.base import MIX, Algorithm
 from dfltheory.errors import DataError, InputError, whole_number
 from dfltheory.files import alone, check_writable, reading
-from dfltheory.graphs import ClientSampling, LinkFailures, LossDriven, Matcha, RandomMatching, RandomNeighbors
-from dfltheory.graphs.definition_1 import DRAWS
-from dfltheory.tasks.fingerprint import fingerprint as print_of
-from dfltheory.tasks.fingerprint import own_code
+from dfltheory.identity import source_digest, value_digest
 from dfltheory.tasks.task import Task
 from dfltheory.training import storage
-from dfltheory.training.facts import drawn, fingerprint, period_of
 from dfltheory.training.records import plain, recorded
 
 log = logging.getLogger("dfltheory")
@@ -41,14 +34,16 @@ class Checkpoint:
 
     After every ``every`` rounds (``None``: once ten seconds have passed since the last time), and after the
     last round, the state and all measures go into one safetensors file that is replaced atomically, by one
-    process at a time. ``train`` with the same arguments finds the file and goes on from there; with other
-    arguments, of the task and the network too, it refuses and says which differ. ``rounds`` may have grown,
-    where no round depends on how many there are. No generator is stored: chance is a function of seed and
-    round. To know a network of the user's own again, all rounds of it are drawn before the first one.
+    process at a time. ``train`` with the same arguments finds the file and resumes from there. It refuses
+    other arguments, of the task and the network too, and other source code of the user's classes and
+    functions, and says which differ. With ``force=True`` it resumes nevertheless and logs a warning; only
+    the seeds, the measured rounds and the shapes must be the same. ``rounds`` may be larger than before
+    if no round depends on their number. No generator is stored: randomness is a function of seed and round.
     """
 
     path: str | os.PathLike[str]
     every: int | None = None
+    force: bool = False
 
     def __post_init__(self) -> None:
         if self.every is not None:
@@ -103,15 +98,12 @@ class Checkpoint:
             if before < rounds:
                 self._refuse_to_grow(recorder.algorithm, stored, t)
             self._refuse_another(stored, storage.read_back(identity_of(min(before, rounds))))
-            for name in ("loss", "grad_norm_sq"):
-                now, then = recorder.values[name][0], measures[name].numpy()[0]
-                if not np.allclose(now, then, rtol=1e-3, atol=1e-6, equal_nan=True):
-                    line = f"its {name} at the start is {then[0]:.6g}, not {now[0]:.6g}"
-                    self._refuse(f"a run on other data: {line}")
+            self._check_start(recorder, measures)
             here = {k: v.to(state.x.device) for k, v in _under("state", tensors).items()}
             kept = {
                 k: slice(*v["slice"]) if isinstance(v, dict) else v for k, v in document["values"].items()
             }
+            self._check_shapes(state, here)
             state = replace(state, **here, **kept)
             recorder.restore(document, {k: list(v.numpy()) for k, v in measures.items()}, state)
             if before < rounds and t == before and t % stored["evaluate_every"]:
@@ -124,19 +116,51 @@ class Checkpoint:
         if differ := [name for name in sorted({*theirs, *ours}) if theirs.get(name) != ours.get(name)]:
             self._refuse(f"another run: its task was made with another {', '.join(differ)}")
         for name in [*identity, *(stored.keys() - identity.keys() - {"depends_on"})]:
-            if stored.get(name) != identity.get(name):
-                self._refuse(
-                    f"another run: its {name} is {_brief(stored.get(name))}, not {_brief(identity.get(name))}"
-                )
+            if stored.get(name) == identity.get(name):
+                continue
+            self._refuse(
+                f"another run: its {name} is {_brief(stored.get(name))}, not {_brief(identity.get(name))}",
+                forcible=name not in _NEVER_FORCED,
+            )
+        if stored["metrics"].keys() != identity["metrics"].keys():
+            self._refuse("another run: its metrics have other names", forcible=False)
+
+    def _check_start(self, recorder: Any, measures: Mapping[str, Tensor]) -> None:
+        """Compare what this run measured at its start with what the stored one did."""
+        for name in ("loss", "grad_norm_sq"):
+            now, then = recorder.values[name][0], measures[name].numpy()[0]
+            if not np.allclose(now, then, rtol=1e-3, atol=1e-6, equal_nan=True):
+                line = f"its {name} at the start is {then[0]:.6g}, not {now[0]:.6g}"
+                self._refuse(f"a run on other data: {line}")
+
+    def _check_shapes(self, state: Any, stored: Mapping[str, Tensor]) -> None:
+        """Refuse a stored state of other shapes, which only a forced run gets to."""
+        for name, tensor in stored.items():
+            own = getattr(state, name, None)
+            if isinstance(own, Tensor) and own.shape != tensor.shape:
+                shapes = f"{list(tensor.shape)}, not {list(own.shape)}"
+                self._refuse(f"another run: the shape of its {name} is {shapes}", forcible=False)
 
     def _refuse_to_grow(self, algorithm: Algorithm, stored: dict[str, Any], t: int) -> None:
         finished = t == stored["rounds"] and type(algorithm).finish is not Algorithm.finish
         if finished or stored.get("depends_on") != []:
             why = "it has finished its last round" if finished else "its rounds depend on how many there are"
-            self._refuse(f"a run of {stored['rounds']} rounds that cannot go on to more: {why}")
+            line = f"a run of {stored['rounds']} rounds that cannot go on to more: {why}"
+            self._refuse(line, forcible=False)
 
-    def _refuse(self, why: str) -> NoReturn:
-        raise InputError(f"{self.path} is the checkpoint of {why}; give another path, or delete it")
+    def _refuse(self, why: str, *, forcible: bool = True) -> None:
+        """Raise InputError; only log it if the difference may be forced and ``force`` is set."""
+        if forcible and self.force:
+            log.warning(f"resumed although {self.path} is the checkpoint of {why}")
+            return
+        remedy = "give another path, or delete it"
+        if forcible:
+            remedy += ", or force it (Checkpoint(..., force=True), --force)"
+        raise InputError(f"{self.path} is the checkpoint of {why}; {remedy}")
+
+
+_NEVER_FORCED = ("rounds", "seeds", "evaluate_every")
+"""What the stored measurements are indexed by."""
 
 
 def _brief(value: Any) -> str:
@@ -175,40 +199,27 @@ def identity(
     seed: int,
 ) -> dict[str, Any]:
     """What must agree for a run to go on: hyperparameters, task, sizes, seeds, start and the networks."""
-    further = {
-        n: _network(one, rounds, seeds[0], seed, algorithm.gossip_steps) for n, one in sequences.items()
+    networks = {
+        name: [type(sequence).__name__, value_digest(sequence)] for name, sequence in sequences.items()
     }
-    kinds = {"algorithm": algorithm, "task": task}
-    own = {name: code for name, one in kinds.items() if (code := own_code(type(one))) is not None}
-    return {
+    kinds = {"algorithm": type(algorithm), "task": type(task)}
+    sources = {name: source_digest(kind) for name, kind in kinds.items()}
+    own = {name: source for name, source in sources.items() if source is not None}
+    document = {
         "algorithm": recorded(algorithm),
         "task": [task.name, task.m, task.d, str(task.dtype)],
         "arguments": task.arguments,
         "rounds": rounds,
         "seeds": list(seeds),
         "seed": seed,
-        "start": zlib.crc32(x0.detach().cpu().contiguous().view(torch.uint8).numpy().data),
-        "network": further.pop(MIX, None),
-        **({"further networks": further} if further else {}),
-        **({"own code": own} if own else {}),
+        "start": value_digest(x0),
+        "network": networks.pop(MIX, None),
     }
-
-
-_STATIONARY = (ClientSampling, LinkFailures, LossDriven, Matcha, RandomMatching, RandomNeighbors)
-"""Sequences whose law is the same in every round: their letters and some rounds tell all of it."""
-
-
-def _network(sequence: Any, rounds: int, s: int, root: int, times: int) -> list[Any]:
-    """All matrices of a period; where there is none, those of all rounds, as one seed draws them."""
-    known = isinstance(sequence, _STATIONARY)
-    by_losses = getattr(sequence, "needs_losses", False)  # of which equal losses show little
-    letters = getattr(sequence, "__dict__", {}) if known or by_losses else {}
-    period = period_of(sequence)
-    span = period or min(rounds, DRAWS if known else rounds)
-    matrices = drawn(sequence, range(span), root, s, times if period is None else 1)
-    given = {k for k in letters if not isinstance(getattr(type(sequence), k, None), cached_property)}
-    told = {k: v if plain(v := letters[k]) else print_of(v) for k in sorted(given)}
-    return [type(sequence).__name__, told, fingerprint(matrices)]
+    if networks:
+        document["further networks"] = networks
+    if own:
+        document["own code"] = own
+    return document
 
 
 __all__ = ["Checkpoint", "identity"]

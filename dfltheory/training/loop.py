@@ -15,9 +15,9 @@ from torch import Tensor
 
 from dfltheory.algorithms.base import MIX, Algorithm, replace
 from dfltheory.errors import DivergenceError, InputError, whole_number
+from dfltheory.identity import value_digest
 from dfltheory.progress import watch
 from dfltheory.randomness import one_order
-from dfltheory.tasks.fingerprint import fingerprint
 from dfltheory.tasks.synthetic import Synthetic
 from dfltheory.tasks.task import Task
 from dfltheory.training.checkpoint import Checkpoint, identity, kept_values
@@ -98,7 +98,7 @@ def train(
         recorder.measure(0, state)
         checkpoint = Checkpoint.of(checkpoint)
         if checkpoint is not None:
-            measures = {measure: fingerprint(f) for measure, f in recorder.metrics.items()}
+            measures = {measure: value_digest(f) for measure, f in recorder.metrics.items()}
             options = {"evaluate_every": evaluate_every, "metrics": measures, "deterministic": deterministic}
 
             def identify(rounds: int) -> dict[str, Any]:

@@ -167,6 +167,8 @@ def test_a_checkpoint_is_gone_on_from_and_another_runs_is_refused(capsys, tmp_pa
     assert status == 2
     assert out.err.count("\n") == 1
     assert "its seed is 0, not 3" in out.err
+    status, _ = said(capsys, "--seed", "3", "--checkpoint", path, "--force")
+    assert status == 0
 
 
 FILE = """
@@ -323,17 +325,17 @@ def test_an_own_algorithm_task_and_matrix_by_reference(capsys, own):
 
 def test_the_code_of_an_own_algorithm_counts_in_the_name_of_a_cell(own, tmp_path):
     from dfltheory.experiments.config import read_plan
-    from dfltheory.experiments.config.plan import configuration_hash
+    from dfltheory.identity import value_digest
 
     document = {
         "task": {"name": "quadratic", "m": 3},
         "topology": {"name": "ring"},
         "algorithm": {"name": "mine.py:Mine", "eta": 0.1, "K": 1},
     }
-    before = configuration_hash(read_plan(document, trust=True).cells[0].document())
-    assert configuration_hash(read_plan(document, trust=True).cells[0].document()) == before
-    (tmp_path / "mine.py").write_text(OWN + "\nchanged = 1\n")
-    assert configuration_hash(read_plan(document, trust=True).cells[0].document()) != before
+    before = value_digest(read_plan(document, trust=True).cells[0].document())
+    assert value_digest(read_plan(document, trust=True).cells[0].document()) == before
+    (tmp_path / "mine.py").write_text(OWN.replace("pass", "scale = 2.0"))
+    assert value_digest(read_plan(document, trust=True).cells[0].document()) != before
 
 
 def test_validate_takes_an_own_theorem(capsys, own):

@@ -18,8 +18,9 @@ from dfltheory import algorithms, graphs
 from dfltheory.errors import DFLTheoryError, InputError, UnknownNameError
 from dfltheory.experiments.config import load_experiment, load_plan, read_plan
 from dfltheory.experiments.config.fields_table import field_documents, fields_page, meaning
-from dfltheory.experiments.config.plan import ALL, configuration_hash
+from dfltheory.experiments.config.plan import ALL
 from dfltheory.experiments.experiment import perform
+from dfltheory.identity import value_digest
 from dfltheory.training.document import fits, names_of, options_of, short, words_of
 from dfltheory.verdicts.statistics import ENOUGH, Method
 from validation.pages.config import MARK, renew
@@ -121,9 +122,9 @@ def test_a_matrix_file_lies_beside_the_experiment_file_and_its_content_counts(tm
     )
     cell = load_experiment(path)
     np.testing.assert_array_equal(cell.instance().network.matrix(0, None), W)
-    before = configuration_hash(cell.document())
+    before = value_digest(cell.document())
     np.save(tmp_path / "W.npy", graphs.metropolis(graphs.ring(4)))
-    assert configuration_hash(load_experiment(path).document()) != before
+    assert value_digest(load_experiment(path).document()) != before
 
 
 def test_an_algorithm_with_a_server_has_no_topology():
@@ -396,11 +397,11 @@ def test_whatever_a_file_says_it_is_read_or_refused_in_one_line(place, value):
 def test_the_hash_is_that_of_the_canonical_json():
     canonical = '{"a":1,"b":{"c":0.5,"d":[1,"x"]}}'
     expected = hashlib.sha256(canonical.encode()).hexdigest()[:16]
-    assert configuration_hash({"b": {"d": [1.0, "x"], "c": 0.5}, "a": 1}) == expected
+    assert value_digest({"b": {"d": [1.0, "x"], "c": 0.5}, "a": 1}) == expected
 
 
 def hash_of(document):
-    return configuration_hash(only(document).document())
+    return value_digest(only(document).document())
 
 
 def test_defaults_spelling_titles_and_folders_do_not_count():

@@ -9,8 +9,8 @@ import torch
 import dfltheory as dfl
 from dfltheory.errors import InputError
 from dfltheory.experiments.config import read_plan
-from dfltheory.experiments.config.plan import configuration_hash
 from dfltheory.experiments.sweep_workers import run_cell
+from dfltheory.identity import value_digest
 
 RING = {"name": "ring"}
 DOCUMENTS = {
@@ -41,12 +41,12 @@ DOCUMENTS = {
 @pytest.mark.parametrize("name", DOCUMENTS)
 def test_sweep_cell_runs_again_from_its_own_record(name):
     cell = read_plan({"topology": RING, **DOCUMENTS[name]}).cells[0]
-    key = configuration_hash(cell.document())
+    key = value_digest(cell.document())
     _, record, _ = run_cell(key, cell)
     assert record["status"] == "done"
     record = json.loads(json.dumps(record))
     again = read_plan(record["configuration"]).cells[0]
-    assert configuration_hash(again.document()) == key
+    assert value_digest(again.document()) == key
     _, repeated, _ = run_cell(key, again)
     assert repeated["status"] == "done"
     assert json.loads(json.dumps(repeated["final"])) == record["final"]
@@ -116,7 +116,7 @@ def task(m=3):
 def from_record(document, folder, other_folder):
     """The key and results of a cell, and those of the experiment in its record, read in another folder."""
     cell = read_plan(document, folder=folder, trust=True).cells[0]
-    key = configuration_hash(cell.document())
+    key = value_digest(cell.document())
     record = json.loads(json.dumps(run_cell(key, cell)[1]))
     assert record["status"] == "done", record
     again = read_plan(record["configuration"], folder=other_folder, trust=True).cells[0]
@@ -140,7 +140,7 @@ def test_sweep_cell_with_a_matrix_file_runs_again_without_the_file(name, tmp_pat
     document = DOCUMENTS["named dtype"] | {"topology": topology}
     record, key, again = from_record(document, folder, elsewhere)
     assert "file" not in record["configuration"]["topology"]
-    assert configuration_hash(again.document()) == key
+    assert value_digest(again.document()) == key
     repeated = json.loads(json.dumps(run_cell(key, again)[1]))
     assert repeated["final"] == record["final"]
 
@@ -164,9 +164,13 @@ def test_sweep_cell_with_own_code_runs_again_while_the_code_is_the_same(section,
         "task": {"task": {"name": f"{code}:task"}},
     }[section]
     record, key, again = from_record(document, tmp_path, tmp_path)
-    assert configuration_hash(again.document()) == key
+    assert value_digest(again.document()) == key
     repeated = json.loads(json.dumps(run_cell(key, again)[1]))
     assert repeated["final"] == record["final"]
-    code.write_text(OWN_CODE + "\nOTHER = 1\n")
+    code.write_text(OWN_CODE + "\nOTHER = 1\n")  # which neither of them uses
+    read_plan(record["configuration"], folder=tmp_path, trust=True)
+    code.write_text(OWN_CODE.replace("pass", "scale = 2.0").replace("d=2", "d=3"))
     with pytest.raises(InputError, match=rf"{section}\.code"):
         read_plan(record["configuration"], folder=tmp_path, trust=True)
+    forced = read_plan(record["configuration"], folder=tmp_path, trust=True, force=True).cells[0]
+    assert value_digest(forced.document()) != key

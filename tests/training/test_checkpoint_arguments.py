@@ -8,10 +8,10 @@ import pytest
 
 from dfltheory import algorithms, graphs, tasks
 from dfltheory.errors import InputError
+from dfltheory.identity import value_digest
 from dfltheory.tasks import registry
-from dfltheory.tasks.fingerprint import fingerprint
 from dfltheory.training import train
-from dfltheory.training.checkpoint import identity
+from dfltheory.training.checkpoint import Checkpoint, identity
 
 W = graphs.metropolis(graphs.ring(4))
 SMALL = {"m": 4, "d": 3, "d_u": 2, "d_v": 2}
@@ -50,8 +50,8 @@ class Own:
 
 def go(path, network=W, **options):
     task = tasks.quadratic(m=4, d=3, sigma=0.1)
-    common = {"rounds": 2, "progress": False, "checkpoint": path}
-    return train(algorithms.DFedSGPSM(eta=0.01, K=1, alpha=0.5), task, network, **common | options)
+    common = {"task": task, "rounds": 2, "progress": False, "checkpoint": path, "topology": network}
+    return train(algorithms.DFedSGPSM(eta=0.01, K=1, alpha=0.5), **common | options)
 
 
 @pytest.mark.parametrize(
@@ -118,7 +118,7 @@ def test_a_task_that_is_measured_on_other_examples_is_another():
 
 
 def test_metrics_are_told_apart_by_what_they_measure():
-    assert fingerprint(called("f", first)) != fingerprint(called("f", last))
+    assert value_digest(called("f", first)) != value_digest(called("f", last))
 
 
 def of_own(rule, base=algorithms.DFedSGPSM, **members):
@@ -146,3 +146,39 @@ def test_another_rule_of_the_users_class_is_another_run(tmp_path):
         run(of_own(third))
     with pytest.raises(InputError, match="its own code is"):
         run(of_own(half, scale=2.0))
+
+
+@pytest.mark.parametrize(
+    ("one", "two"),
+    [
+        ({"metrics": [called("f", first)]}, {"metrics": [called("f", last)]}),
+        ({"network": Own(1.0)}, {"network": Own(1e-9)}),
+        ({"seed": 0}, {"seed": 5}),
+        ({"x0": np.zeros(3)}, {"x0": np.ones(3)}),
+    ],
+    ids=["metrics", "network", "seed", "start"],
+)
+def test_force_resumes_a_changed_run_and_logs_it(one, two, tmp_path, caplog):
+    path = tmp_path / "c"
+    go(path, **one)
+    with pytest.raises(InputError):
+        go(path, rounds=3, **two)
+    history = go(Checkpoint(path, force=True), rounds=3, **two)
+    assert history.loss.shape == (1, 4)
+    assert "another" in caplog.text
+    # the file is this run's now; what it measured at another start stays there
+    go(Checkpoint(path, force="x0" in two), rounds=3, **two)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"seeds": 2}, {"rounds": 1}, {"evaluate_every": 2}, {"metrics": [first]}, {"task": 4}],
+    ids=lambda change: next(iter(change)),
+)
+def test_force_cannot_change_the_shape_of_what_is_stored(change, tmp_path):
+    path = tmp_path / "c"
+    go(path)
+    if "task" in change:
+        change = {"task": tasks.quadratic(m=4, d=change["task"], sigma=0.1)}
+    with pytest.raises(InputError):
+        go(Checkpoint(path, force=True), **change)

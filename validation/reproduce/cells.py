@@ -21,8 +21,8 @@ import dfltheory as dfl
 from dfltheory import models
 from dfltheory.algorithms import PaperSetup, paper_setup
 from dfltheory.errors import UnknownNameError
-from dfltheory.experiments.config.plan import configuration_hash
 from dfltheory.files import write_json
+from dfltheory.identity import value_digest
 from dfltheory.tasks.images import ImageSet, load
 from dfltheory.training.instance import make_network
 from dfltheory.training.oracle import RoundOracle
@@ -147,7 +147,7 @@ class Result:
 
 def digest(document: Mapping[str, Any]) -> str:
     """The name of a cell's file."""
-    return configuration_hash(document)
+    return value_digest(document)
 
 
 def perform(

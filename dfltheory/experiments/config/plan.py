@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import hashlib
-import inspect
 import itertools
 import json
 import tomllib
@@ -19,6 +18,7 @@ from dfltheory.documents import short as quoted
 from dfltheory.errors import InputError, UnknownNameError
 from dfltheory.experiments.experiment import Case, statements
 from dfltheory.files import plain
+from dfltheory.identity import value_digest
 from dfltheory.own import Trust, require_trust, trusting
 from dfltheory.training.document import (
     NAME,
@@ -186,7 +186,7 @@ class Experiment:
                 table = {**defaults, **table, "name": standard_name(section, part["name"])}
                 table.pop("data_root", None)  # where the images lie is not what they are
                 if ":" in part["name"]:
-                    table["code"] = _digest_of_code(section, part["name"])
+                    table["code"] = value_digest(builder(section, part["name"]))
             if "file" in part:
                 table = self._network_of_file(part)
             document[section] = table
@@ -214,13 +214,14 @@ RECORDED_CLIENTS = 256
 """Largest network of a file whose matrix is copied into the records of its cells."""
 
 
-def _check_code(document: dict[str, Any], where: str) -> None:
+def _check_code(document: dict[str, Any], where: str, force: bool) -> None:
     """Compare recorded digests of code with the code itself, and take them out of the document.
 
     Raises
     ------
     InputError
-        The code that ``SECTION.name`` names has another digest than ``SECTION.code``.
+        The code that ``SECTION.name`` names has another digest than ``SECTION.code``, and ``force`` is not
+        set.
     """
     for section in ("task", "algorithm"):
         table = document.get(section)
@@ -228,39 +229,18 @@ def _check_code(document: dict[str, Any], where: str) -> None:
             continue
         if "code" in options_of(section, table["name"]):
             continue
-        recorded, digest = table["code"], _digest_of_code(section, table["name"])
-        if recorded != digest:
+        recorded = table["code"]
+        digest = value_digest(builder(section, table["name"]))
+        if recorded != digest and not force:
             raise InputError(
                 f"{where}: {section}.code = {quoted(recorded)}, but the source of {table['name']} has the "
-                f"digest {digest}: restore that source, or remove the field to run the present one"
+                f"digest {digest}: restore that source, or run the present one with force=True (--force)"
             )
         document[section] = {name: value for name, value in table.items() if name != "code"}
 
 
-def _digest_of_code(section: str, name: str) -> str:
-    """The digest of the source file of a user's algorithm or task."""
-    return _digest(Path(inspect.getfile(builder(section, name))))
-
-
 def _digest(file: Path) -> str:
     return hashlib.sha256(file.read_bytes()).hexdigest()
-
-
-def configuration_hash(document: Mapping[str, Any]) -> str:
-    """16 hexadecimal digits that name a configuration: equal where the configurations are, on every machine.
-
-    1 and 1.0 are the same number, and the order of keys does not matter.
-    """
-    canonical = json.dumps(_normal(plain(document)), sort_keys=True, separators=(",", ":"), ensure_ascii=True)
-    return hashlib.sha256(canonical.encode()).hexdigest()[:16]
-
-
-def _normal(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {k: _normal(v) for k, v in value.items()}
-    if isinstance(value, list):
-        return [_normal(v) for v in value]
-    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 @dataclass(frozen=True)
@@ -296,7 +276,11 @@ class Plan:
 
 
 def load_experiment(
-    path: str | Path, changes: Mapping[str, Any] | None = None, *, trust: bool = False
+    path: str | Path,
+    changes: Mapping[str, Any] | None = None,
+    *,
+    trust: bool = False,
+    force: bool = False,
 ) -> Experiment:
     """Read the one experiment of a file without ``[sweep]``.
 
@@ -305,13 +289,14 @@ def load_experiment(
     changes : values by dotted field that replace the file's, such as ``{"run.rounds": 10}``; code that they
         name is the caller's, and is imported
     trust : may the file name code by MODULE:NAME or FILE.py:NAME? It is imported, and so it runs
+    force : run code that differs from the recorded one (``task.code``, ``algorithm.code``)
 
     Raises
     ------
     InputError, UnknownNameError
         An error message that names file and field, or the module that may not be imported.
     """
-    plan = load_plan(path, changes, trust=trust)
+    plan = load_plan(path, changes, trust=trust, force=force)
     if plan.axes:
         raise InputError(
             f"{path} has a [sweep] of {len(plan.cells)} cells: run it with `dfltheory sweep`, or take it out"
@@ -325,6 +310,7 @@ def load_plan(
     *,
     trust: bool = False,
     imports: bool = True,
+    force: bool = False,
 ) -> Plan:
     """Read an experiment file and check every cell of it, before anything runs.
 
@@ -332,7 +318,7 @@ def load_plan(
     cells that name some are listed, and not checked.
     """
     document, folder = load_document(path), Path(path).parent
-    return read_plan(document, str(path), folder, changes, trust=trust, imports=imports)
+    return read_plan(document, str(path), folder, changes, trust=trust, imports=imports, force=force)
 
 
 def load_document(path: str | Path) -> dict[str, Any]:
@@ -371,6 +357,7 @@ def read_plan(
     *,
     trust: bool = False,
     imports: bool = True,
+    force: bool = False,
 ) -> Plan:
     """As :func:`load_plan`, from the parsed document."""
     base = copy.deepcopy(dict(document))
@@ -390,7 +377,8 @@ def read_plan(
         for values in itertools.product(*(axis.values for axis in axes)):
             moved = zip(axes, values, strict=True)
             settings = {n: v for axis, row in moved for n, v in zip(axis.fields, row, strict=True)}
-            cells.append(_cell(base, Experiment(source, title, {}, folder, settings, allowed), imports))
+            empty = Experiment(source, title, {}, folder, settings, allowed)
+            cells.append(_cell(base, empty, imports, force))
         return Plan(source, title, axes, tuple(cells))
 
 
@@ -448,7 +436,7 @@ def _set(document: dict[str, Any], name: str, value: Any) -> None:
     here[path[-1]] = copy.deepcopy(value)
 
 
-def _cell(base: Mapping[str, Any], cell: Experiment, imports: bool) -> Experiment:
+def _cell(base: Mapping[str, Any], cell: Experiment, imports: bool, force: bool) -> Experiment:
     """The cell with its sections read and checked; as they are where they name code and nothing may be
     imported."""
     document = copy.deepcopy(dict(base))
@@ -460,7 +448,7 @@ def _cell(base: Mapping[str, Any], cell: Experiment, imports: bool) -> Experimen
             require_trust(reference, cell.trust, field_name)
         if named and not imports:
             return replace(cell, sections=document)
-        _check_code(document, cell.where)
+        _check_code(document, cell.where, force)
         asked = document.pop("theorem", None)
         if asked is not None:
             asked = _theorem(asked)

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 import torch
 
+from dfltheory.identity import value_digest
 from dfltheory.tasks import Quadratic, quadratic
-from dfltheory.tasks.fingerprint import fingerprint
 from dfltheory.tasks.noise import FiniteSupport
 
 
@@ -70,10 +70,10 @@ DIFFERENT = [
 
 
 def test_what_differs_has_another_fingerprint():
-    told = [fingerprint(value) for value in DIFFERENT]
+    told = [value_digest(value) for value in DIFFERENT]
     for (i, one), (j, two) in itertools.combinations(enumerate(told), 2):
         assert one != two, (DIFFERENT[i], DIFFERENT[j])
-    assert told == [fingerprint(value) for value in DIFFERENT]
+    assert told == [value_digest(value) for value in DIFFERENT]
 
 
 @pytest.mark.parametrize(
@@ -89,21 +89,21 @@ def test_what_differs_has_another_fingerprint():
     ],
 )
 def test_what_is_the_same_has_the_same(one, two):
-    assert fingerprint(one) == fingerprint(two)
+    assert value_digest(one) == value_digest(two)
 
 
 def test_what_was_computed_since_does_not_count_and_loops_end():
     a, b = Holds(1), Holds(1)
     assert a.computed
-    assert fingerprint(a) == fingerprint(b)
+    assert value_digest(a) == value_digest(b)
     a.value = a
-    assert len(fingerprint(a)) == 16
+    assert len(value_digest(a)) == 16
 
 
 def test_an_iterator_is_not_used_up():
     steps = iter([1, 2])
-    fingerprint(steps)
-    fingerprint(x for x in steps)
+    value_digest(steps)
+    value_digest(x for x in steps)
     assert list(steps) == [1, 2]
 
 

@@ -1,0 +1,323 @@
+"""The identity of a run: its declared arguments, the names of its classes, the source of the user's code.
+
+A description of a value consists of JSON types and is the same in every process. Numbers and text describe
+themselves; arrays and tensors count with dtype, shape and bytes; functions and objects with their qualified
+name, what they hold, and, unless they come from a known library, the source of their code.
+"""
+
+from __future__ import annotations
+
+import collections
+import functools
+import hashlib
+import inspect
+import json
+import os
+import sys
+import textwrap
+import types
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import networkx as nx
+import numpy as np
+import scipy.sparse as sp
+import torch
+from torch import Tensor
+
+LIBRARIES = sys.stdlib_module_names | {"dfltheory", "networkx", "numpy", "scipy", "torch"}
+"""Packages whose classes and functions count with their names alone."""
+
+PLAIN = (bool, int, float, complex, str, bytes, tuple, np.ndarray, np.number, Tensor)
+"""Types of class attributes and of module constants that count with the code that uses them."""
+
+Describe = Callable[[Any], Any]
+
+
+def value_digest(value: Any) -> str:
+    """Return 16 hexadecimal digits of the SHA-256 of a value's description.
+
+    Values that differ only in the order of keys, or as 1 and 1.0 do, have equal digests.
+    """
+    text = json.dumps(describe(value), sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def argument_digests(kind: type, positional: tuple[Any, ...], named: Mapping[str, Any]) -> dict[str, str]:
+    """Return the digests of the arguments of a call of a class, by name, defaults included.
+
+    Empty if the call does not fit the signature: the class itself raises then.
+    """
+    try:
+        call = _signature(kind).bind(*positional, **named)
+    except TypeError:
+        return {}
+    call.apply_defaults()
+    return {name: value_digest(value) for name, value in call.arguments.items()}
+
+
+@functools.lru_cache(maxsize=256)
+def _signature(kind: type) -> inspect.Signature:
+    return inspect.signature(types.MethodType(kind.__init__, kind))
+
+
+# -- descriptions of values ------------------------------------------------------------------------------
+
+
+def describe(value: Any, parents: tuple[int, ...] = ()) -> Any:
+    """Return a description of a value in JSON types; ``parents`` are the ids of the values that hold it."""
+    if id(value) in parents:
+        return {"!parent": parents.index(id(value))}
+    return _describe(value, functools.partial(describe, parents=(*parents, id(value))))
+
+
+@functools.singledispatch
+def _describe(value: Any, part: Describe) -> Any:
+    """Describe an object by its class and by what a copy of it is made from; cached properties are omitted.
+
+    An object that cannot be copied, such as a generator, is described by its class alone.
+    """
+    description = {"!object": part(type(value))}
+    wrapped = getattr(value, "__wrapped__", None)
+    if wrapped is not None:
+        return description | {"wrapped": part(wrapped)}
+    try:
+        reduced = value.__reduce_ex__(2)
+    except (TypeError, ValueError, RuntimeError):
+        return description
+    if isinstance(reduced, str):
+        return description | {"name": reduced}
+    arguments = [argument for argument in reduced[1] if not isinstance(argument, type)]
+    state, items, pairs = (*reduced[2:5], None, None, None)[:3]
+    return description | {
+        "arguments": part(arguments),
+        "state": part(_without_cached(type(value), state)),
+        "items": part(list(items or ())),
+        "pairs": part(list(pairs or ())),
+    }
+
+
+def _without_cached(kind: type, state: Any) -> Any:
+    if not isinstance(state, dict):
+        return state
+    return {
+        name: value
+        for name, value in state.items()
+        if not isinstance(getattr(kind, name, None), functools.cached_property)
+    }
+
+
+@_describe.register(types.NoneType)
+@_describe.register(bool)
+@_describe.register(str)
+@_describe.register(int)
+def _(value: Any, part: Describe) -> Any:
+    return value
+
+
+@_describe.register
+def _(value: float, part: Describe) -> Any:
+    return int(value) if value.is_integer() else float(value)
+
+
+@_describe.register
+def _(value: np.generic, part: Describe) -> Any:
+    number = value.item()
+    return repr(number) if isinstance(number, np.generic) else part(number)
+
+
+@_describe.register
+def _(value: complex, part: Describe) -> Any:
+    return {"!complex": [part(value.real), part(value.imag)]}
+
+
+@_describe.register
+def _(value: bytes, part: Describe) -> Any:
+    return {"!bytes": hashlib.sha256(value).hexdigest()}
+
+
+@_describe.register
+def _(value: torch.dtype | torch.device, part: Describe) -> Any:
+    return {"!torch": str(value)}
+
+
+@_describe.register
+def _(value: os.PathLike, part: Describe) -> Any:
+    return {"!path": os.fspath(value)}
+
+
+@_describe.register
+def _(value: np.ndarray, part: Describe) -> Any:
+    if value.dtype.hasobject:
+        return {"!array": [str(value.dtype), list(value.shape)], "values": part(value.tolist())}
+    content = np.ascontiguousarray(value).reshape(-1).view(np.uint8).data
+    return {"!array": [str(value.dtype), list(value.shape), hashlib.sha256(content).hexdigest()]}
+
+
+@_describe.register
+def _(value: Tensor, part: Describe) -> Any:
+    if value.layout != torch.strided:
+        entries = value.detach().to_sparse_coo().coalesce()
+        parts = [part(entries.indices()), part(entries.values())]
+        return {"!sparse": [str(value.layout), list(value.shape), *parts]}
+    plain = value.detach().cpu().contiguous()
+    content = plain.reshape(-1).view(torch.uint8).numpy().data
+    dtype = str(plain.dtype).removeprefix("torch.")
+    return {"!array": [dtype, list(plain.shape), hashlib.sha256(content).hexdigest()]}
+
+
+@_describe.register
+def _(value: sp.sparray | sp.spmatrix, part: Describe) -> Any:
+    matrix: Any = value
+    entries = sp.coo_array(matrix)
+    parts = [part(np.asarray(column)) for column in (*entries.coords, entries.data)]
+    return {"!sparse": [type(value).__name__, list(entries.shape), *parts]}
+
+
+@_describe.register
+def _(value: nx.Graph, part: Describe) -> Any:
+    parts = [list(value.nodes(data=True)), list(value.edges(data=True)), value.graph]
+    return {"!graph": [value.is_directed(), value.is_multigraph(), part(parts)]}
+
+
+@_describe.register(list)
+@_describe.register(tuple)
+@_describe.register(range)
+@_describe.register(collections.deque)
+def _(value: Any, part: Describe) -> Any:
+    return [part(item) for item in value]
+
+
+@_describe.register
+def _(value: set | frozenset, part: Describe) -> Any:
+    return {"!set": sorted(map(value_digest, value))}
+
+
+@_describe.register
+def _(value: Mapping, part: Describe) -> Any:
+    if all(isinstance(key, str) for key in value):
+        return {key: part(item) for key, item in value.items()}
+    return {"!mapping": [[part(key), part(item)] for key, item in value.items()]}
+
+
+@_describe.register
+def _(value: type, part: Describe) -> Any:
+    return {"!class": _qualified(value), "source": source_digest(value)}
+
+
+@_describe.register
+def _(value: types.FunctionType, part: Describe) -> Any:
+    cells = [cell.cell_contents for cell in value.__closure__ or ()]
+    holds = [value.__defaults__, value.__kwdefaults__, *cells]
+    return {"!function": _qualified(value), "source": source_digest(value), "holds": part(holds)}
+
+
+@_describe.register
+def _(value: types.BuiltinFunctionType, part: Describe) -> Any:
+    return {"!function": _qualified(value)}
+
+
+@_describe.register
+def _(value: types.MethodType, part: Describe) -> Any:
+    return {"!method": [part(value.__func__), part(value.__self__)]}
+
+
+@_describe.register
+def _(value: functools.partial, part: Describe) -> Any:
+    return {"!partial": [part(value.func), part(value.args), part(value.keywords)]}
+
+
+def _qualified(code: Any) -> str:
+    return f"{code.__module__}.{code.__qualname__}"
+
+
+# -- the source of the user's code -----------------------------------------------------------------------
+
+
+@functools.lru_cache(maxsize=256)
+def source_digest(code: type | types.FunctionType) -> str | None:
+    """Return the digest of the source of a class or function; None if it comes from a known library.
+
+    It covers base classes, and the functions, classes and plain constants of its own module that the code
+    names, directly or through each other.
+    """
+    bases = code.__mro__ if isinstance(code, type) else (code,)
+    waiting = [base for base in bases if not _of_library(base)]
+    if not waiting:
+        return None
+    texts: list[Any] = []
+    known = set(map(id, waiting))
+    while waiting:
+        definition = waiting.pop(0)
+        texts.append(_qualified(definition))
+        for function_or_value in _members(definition):
+            texts.append(function_or_value)
+            if not inspect.isfunction(function_or_value):
+                continue
+            texts[-1] = _source(function_or_value)
+            for name, value in _named_in_module(function_or_value):
+                if isinstance(value, PLAIN):
+                    texts.append([name, value])
+                elif id(value) not in known:
+                    known.add(id(value))
+                    waiting.append(value)
+    return value_digest(texts)
+
+
+def _of_library(code: Any) -> bool:
+    return str(code.__module__).partition(".")[0] in LIBRARIES
+
+
+def _members(definition: Any) -> Iterator[Any]:
+    """Yield the function itself; of a class its functions, and its plain values with their names."""
+    if not isinstance(definition, type):
+        yield definition
+        return
+    for name, member in sorted(vars(definition).items()):
+        function = _function_of(member)
+        if function is not None:
+            yield function
+        elif isinstance(member, PLAIN) and not name.startswith("__"):
+            yield [name, member]
+
+
+def _function_of(member: Any) -> types.FunctionType | None:
+    """Return the function behind a method, static method, class method or property."""
+    for attribute in ("__func__", "fget", "func", "__wrapped__"):
+        member = getattr(member, attribute, member)
+    return member if inspect.isfunction(member) else None
+
+
+def _named_in_module(function: types.FunctionType) -> Iterator[tuple[str, Any]]:
+    """Yield what the function names in its own module: functions, classes and plain constants."""
+    names: set[str] = set()
+    for code in _codes(function.__code__):
+        names.update(code.co_names)
+    for name in sorted(names & function.__globals__.keys()):
+        value = function.__globals__[name]
+        defined_here = getattr(value, "__module__", None) == function.__module__
+        if isinstance(value, PLAIN) or (isinstance(value, (type, types.FunctionType)) and defined_here):
+            yield name, value
+
+
+def _source(function: types.FunctionType) -> Any:
+    """Return the text of a function; its bytecode if it has no text of its own, as a lambda."""
+    if function.__name__ != "<lambda>":
+        try:
+            return textwrap.dedent(inspect.getsource(function))
+        except (OSError, TypeError):
+            pass
+    return [
+        [code.co_code, code.co_names, [c for c in code.co_consts if not inspect.iscode(c)]]
+        for code in _codes(function.__code__)
+    ]
+
+
+def _codes(code: types.CodeType) -> Iterator[types.CodeType]:
+    """Yield a function's code, and that of the functions inside it."""
+    yield code
+    for inner in filter(inspect.iscode, code.co_consts):
+        yield from _codes(inner)
+
+
+__all__ = ["argument_digests", "describe", "source_digest", "value_digest"]
