@@ -104,7 +104,7 @@ notebooks: $(DEV) ## execute the notebooks again and keep what they show
 		../$(BIN)/jupyter execute --inplace *.ipynb
 
 power: $(DEV) ## search false versions of the corrected theorems; goes on where it was stopped
-	@OMP_NUM_THREADS=1 $(BIN)/python -m dfltheory.counterexamples.power docs/power.json --seconds 60
+	@OMP_NUM_THREADS=1 $(BIN)/python -m validation.counterexamples.power docs/power.json --seconds 60
 	@$(BIN)/python -m validation.pages.falsify docs/counterexamples docs/falsify.md README.md
 
 docs: $(DEV) ## the documentation, built strictly into site/

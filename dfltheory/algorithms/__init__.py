@@ -33,7 +33,6 @@ from dfltheory.algorithms.server import (
     Local,
     LocalSGD,
 )
-from dfltheory.algorithms.setups import PaperSetup, paper_methods, paper_setup
 from dfltheory.algorithms.sparse import DisPFL
 from dfltheory.errors import InputError, UnknownNameError
 
@@ -118,9 +117,6 @@ __all__ = [
     "replace",
     "taking_part",
     # the papers' experiments
-    "PaperSetup",
-    "paper_methods",
-    "paper_setup",
     # gossip
     "DPSGD",
     "DFedAvg",

@@ -8,11 +8,12 @@ from pathlib import Path
 import pytest
 
 from dfltheory import cli
-from dfltheory.counterexamples import certify, replay, survey
+from dfltheory.counterexamples import certify, replay
 from dfltheory.counterexamples.document import BYTES, read_document
 from dfltheory.errors import DFLTheoryError
 from tests.hostile import places, put
 from tests.hostile import refused as refused_by
+from validation.counterexamples import survey
 from validation.pages import falsify as page
 
 FOLDER = Path(__file__).parents[2] / "docs" / "counterexamples"

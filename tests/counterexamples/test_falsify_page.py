@@ -14,10 +14,12 @@ import dfltheory as dfl
 from dfltheory.bounds import symbols as s
 from dfltheory.bounds.checks.units import check_units
 from dfltheory.bounds.symbols import GLOSSARY
-from dfltheory.counterexamples import replay, survey
+from dfltheory.counterexamples import replay
 from dfltheory.counterexamples.certify import core_says
 from dfltheory.counterexamples.closed_forms import CLOSED_FORMS, noise_for_ever
-from dfltheory.counterexamples.power import (
+from dfltheory.counterexamples.special import noisy_square
+from validation.counterexamples import survey
+from validation.counterexamples.power import (
     FALSE,
     IMPLIED,
     OPEN,
@@ -30,7 +32,6 @@ from dfltheory.counterexamples.power import (
     unproved,
     unshown,
 )
-from dfltheory.counterexamples.special import noisy_square
 from validation.pages import falsify as page
 from validation.papers import PAPERS
 
@@ -451,7 +452,7 @@ def test_what_is_not_known_to_be_false_is_a_planted_version_and_the_reason_holds
 
 
 def test_a_planted_version_is_searched_and_written_and_not_searched_again(tmp_path, capsys):
-    from dfltheory.counterexamples import power
+    from validation.counterexamples import power
 
     path = tmp_path / "power.json"
     assert power.main([str(path), "--seconds", "0.5", "--most", "1"]) == 0
@@ -463,7 +464,7 @@ def test_a_planted_version_is_searched_and_written_and_not_searched_again(tmp_pa
 
 
 def test_what_survived_another_search_or_a_shorter_one_is_searched_again(tmp_path, monkeypatch):
-    from dfltheory.counterexamples import power
+    from validation.counterexamples import power
 
     asked = []
     monkeypatch.setattr(power, "search", lambda theorem, *more, **kind: asked.append(str(theorem)) or [])

@@ -213,7 +213,7 @@ def test_a_document_has_few_matrices():
 
 
 def test_the_rate_of_windows_is_not_that_of_rounds():
-    from dfltheory.counterexamples.power import planted
+    from validation.counterexamples.power import planted
 
     ((name, false),) = planted(WINDOWS)
     assert name == "with rounds in place of windows"

@@ -12,6 +12,7 @@ import torch
 
 import dfltheory as dfl
 from dfltheory.training.instance import make_network
+from validation.paper_setups import paper_setup
 from validation.reproduce import __main__ as command
 from validation.reproduce import cells, items, outcome, pictures, scales, work
 from validation.reproduce.cells import Cell, Result
@@ -260,9 +261,7 @@ def digits(monkeypatch):
     scale = scales.Scale("tiny", 2, {"digits": scales.DataScale(8, 40, 10, 3, "softmax", 100)})
     monkeypatch.setitem(scales.SCALES, "tiny", scale)
     monkeypatch.setitem(cells.MODELS["dfedadmm"], "digits", "mlp")
-    monkeypatch.setattr(
-        Cell, "setup", lambda cell: dfl.algorithms.paper_setup(cell.paper, cell.method, "mnist")
-    )
+    monkeypatch.setattr(Cell, "setup", lambda cell: paper_setup(cell.paper, cell.method, "mnist"))
     return scale
 
 

@@ -19,13 +19,13 @@ import torch
 
 import dfltheory as dfl
 from dfltheory import models
-from dfltheory.algorithms import PaperSetup, paper_setup
 from dfltheory.errors import UnknownNameError
 from dfltheory.files import write_json
 from dfltheory.identity import value_digest
 from dfltheory.tasks.images import ImageSet, load
 from dfltheory.training.instance import make_network
 from dfltheory.training.oracle import RoundOracle
+from validation.paper_setups import PaperSetup, paper_setup
 from validation.reproduce.scales import PAPERS_CLIENTS, Scale, pooled_cnn
 
 MODELS = {

@@ -4,18 +4,19 @@ import pytest
 
 import dfltheory.algorithms as alg
 from dfltheory.errors import DFLTheoryError
+from validation.paper_setups import PaperSetup, paper_methods, paper_setup
 
 PAPERS = ("dfedsam", "dfedadmm", "dfedsgpsm", "dfedmdc")
 
 
 def letters(paper, method, **options):
-    return alg.paper_setup(paper, method, **options).build(steps_per_epoch=4)
+    return paper_setup(paper, method, **options).build(steps_per_epoch=4)
 
 
 @pytest.mark.parametrize("paper", PAPERS)
 def test_what_all_methods_of_a_paper_share(paper):
-    for method in alg.paper_methods(paper):
-        setup = alg.paper_setup(paper, method)
+    for method in paper_methods(paper):
+        setup = paper_setup(paper, method)
         algorithm = setup.build(steps_per_epoch=4)
         assert setup.batch == 128
         assert setup.clients == 100
@@ -40,26 +41,26 @@ ROUNDS = [
 
 @pytest.mark.parametrize(("paper", "rounds"), ROUNDS)
 def test_rounds_of_every_data_set_and_of_no_other(paper, rounds):
-    for method in alg.paper_methods(paper):
+    for method in paper_methods(paper):
         for dataset in ("mnist", "cifar10", "cifar100", "tiny_imagenet"):
             if dataset in rounds:
-                assert alg.paper_setup(paper, method, dataset).rounds == rounds[dataset]
+                assert paper_setup(paper, method, dataset).rounds == rounds[dataset]
             else:
                 with pytest.raises(DFLTheoryError, match="no data set"):
-                    alg.paper_setup(paper, method, dataset)
+                    paper_setup(paper, method, dataset)
 
 
 def test_what_a_set_up_is_where_nobody_says():
     """Batches of 128, 100 clients, of which 10 are neighbours, and an undirected network."""
-    plain = alg.PaperSetup("ours", "dfedavg", alg.DFedAvg, {"eta": 0.3}, {"K": 2}, rounds=7, source="here")
+    plain = PaperSetup("ours", "dfedavg", alg.DFedAvg, {"eta": 0.3}, {"K": 2}, rounds=7, source="here")
     assert (plain.batch, plain.clients, plain.neighbours, plain.gossip_directed) == (128, 100, 10, False)
     assert plain.build(3) == alg.DFedAvg(eta=0.3, K=6)
 
 
 def test_dfedsams_paper():
     """rho = 0.01; Q = 4 for MGS; momentum 0.9 for DFedAvgM; weight decay for all but FedSAM."""
-    for method in alg.paper_methods("dfedsam"):
-        decay = alg.paper_setup("dfedsam", method).build(1).weight_decay
+    for method in paper_methods("dfedsam"):
+        decay = paper_setup("dfedsam", method).build(1).weight_decay
         assert decay == (0.0 if method == "fedsam" else 5e-4)
     assert letters("dfedsam", "dfedsam").rho == letters("dfedsam", "dfedsam-mgs").rho == 0.01
     assert letters("dfedsam", "dfedsam").Q == 1
@@ -69,7 +70,7 @@ def test_dfedsams_paper():
 
 def test_dfedadmms_paper():
     """rho = lambda = 0.1; weight decay for all but DFedADMM(-SAM)."""
-    for method in alg.paper_methods("dfedadmm"):
+    for method in paper_methods("dfedadmm"):
         algorithm = letters("dfedadmm", method)
         assert algorithm.weight_decay == (0.0 if method.startswith("dfedadmm") else 5e-4)
         assert getattr(algorithm, "rho", 0.1) in (0.1, 0.0)
@@ -86,7 +87,7 @@ def test_dfedsgpsms_paper():
     assert letters("dfedsgpsm", "dfedsgpsm", dataset="cifar100").alpha == 0.1
     assert letters("dfedsgpsm", "dfedavgm", dataset="cifar100").alpha == 0.1
     assert isinstance(letters("dfedsgpsm", "sgp"), alg.OSGP)
-    directed = {m for m in alg.paper_methods("dfedsgpsm") if alg.paper_setup("dfedsgpsm", m).gossip_directed}
+    directed = {m for m in paper_methods("dfedsgpsm") if paper_setup("dfedsgpsm", m).gossip_directed}
     assert directed == {"sgp", "osgp", "dfedsgpm", "dfedsgpsm", "dfedsgpsm-s"}
 
 
@@ -107,20 +108,20 @@ def test_dfedmdcs_paper():
 
 
 def test_changes_win_and_unknown_names_are_told():
-    assert alg.paper_setup("dfedsam", "dfedsam").build(3, rho=0.5, K=2).rho == 0.5
+    assert paper_setup("dfedsam", "dfedsam").build(3, rho=0.5, K=2).rho == 0.5
     for arguments, words in [
         (("dfedsan", "dfedsam"), "did you mean dfedsam"),
         (("dfedsam", "dfedsgp"), "no method in the dfedsam paper is called"),
         (("dfedsam", "dfedsam", "mnist"), "no data set in the dfedsam paper"),
     ]:
         with pytest.raises(DFLTheoryError, match=words):
-            alg.paper_setup(*arguments)
+            paper_setup(*arguments)
     for steps in (0, -1, True, 2.0, "3"):
         with pytest.raises(DFLTheoryError, match=f"steps_per_epoch = {steps!r}"):
-            alg.paper_setup("dfedsam", "dfedsam").build(steps)
-    assert alg.paper_setup("dfedsam", "dfedsam").build(1).K == 5
+            paper_setup("dfedsam", "dfedsam").build(steps)
+    assert paper_setup("dfedsam", "dfedsam").build(1).K == 5
     with pytest.raises(DFLTheoryError, match="no paper is called"):
-        alg.paper_methods("fedavg")
+        paper_methods("fedavg")
 
 
 def test_an_algorithm_with_a_radius_perturbs_by_default_and_by_its_papers_radius():

@@ -1,6 +1,6 @@
 """The power of the search: false versions of the corrected theorems, planted by rule; how many it refutes.
 
-    python -m dfltheory.counterexamples.power docs/power.json --seconds 60
+    python -m validation.counterexamples.power docs/power.json --seconds 60
 
 plants, for every corrected theorem and corollary with constants of the registry: each term left out; each
 term times one more power of each quantity in it, towards less (:func:`lowered`); each term's constant made
@@ -8,9 +8,9 @@ smaller where it was seen sharp (:func:`smaller`); each condition left out; each
 starts and samples left out; where windows of rounds contract, that rounds do. Nothing is chosen by hand, so
 that some of them are true, or say nothing new. Which are false is known of those that some search has
 refuted: this one, or a longer one from another seed (``--again SECONDS``) of what it left; of those that
-a closed form violates (:mod:`.closed_forms`); and of those in :data:`FALSE`. Only the last two are known
-without a search. Others are told apart, with a reason in :data:`OPEN` where there is one, and are no part of
-the share that is refuted.
+a closed form violates (:mod:`dfltheory.counterexamples.closed_forms`); and of those in :data:`FALSE`. Only
+the last two are known without a search. Others are told apart, with a reason in :data:`OPEN` where there is
+one, and are no part of the share that is refuted.
 Seconds are of the processor, so that a busy machine counts no less.
 
 Every row says which search made it (:func:`searcher`). Rows that are in the file already are left out where
@@ -39,12 +39,13 @@ from dfltheory.bounds import symbols as s
 from dfltheory.bounds.symbols import GLOSSARY
 from dfltheory.bounds.theorem import Condition
 from dfltheory.bounds.units import ONE, Scaling, Unit
+from dfltheory.counterexamples import closed_forms
 from dfltheory.counterexamples.closed_forms import strongest
 from dfltheory.counterexamples.families import families_of
 from dfltheory.counterexamples.finding import best_of
 from dfltheory.counterexamples.search import processor, search
-from dfltheory.counterexamples.survey import outcome_file, searched
 from dfltheory.files import write_json
+from validation.counterexamples.survey import outcome_file, searched
 
 if TYPE_CHECKING:
     from dfltheory.bounds.theorem import Theorem
@@ -79,8 +80,9 @@ FALSE = {
     ("dfedmdc.theorem_2", f"{_WITHOUT} smooth samples"): _LED,
     ("dfedmdc.rate_theorem_2", f"{_WITHOUT} smooth samples"): _LED,
 }
-"""Planted versions that are known to be false, by the closed forms of :mod:`.special`, though the search does
-not reach what violates them; and what does."""
+"""Planted versions that are known to be false, by the closed forms of
+:mod:`dfltheory.counterexamples.special`, though the search does not reach what violates them; and what
+does."""
 UNSEEN = "no search has refuted"
 KINDS = {
     "without the term": "terms left out",
@@ -274,13 +276,13 @@ def searcher() -> str:
     """A fingerprint of the search: of its code."""
     told = hashlib.sha256()
     for name in SEARCH:
-        told.update(Path(__file__).with_name(f"{name}.py").read_bytes())
+        told.update(Path(closed_forms.__file__).with_name(f"{name}.py").read_bytes())
     return told.hexdigest()[:12]
 
 
 def main(arguments: list[str]) -> int:
     """Search every planted version that the file does not have, and write it after each."""
-    parser = argparse.ArgumentParser(prog="python -m dfltheory.counterexamples.power")
+    parser = argparse.ArgumentParser(prog="python -m validation.counterexamples.power")
     parser.add_argument(
         "file", type=Path, help="rows; shares of terms are read from counterexamples/ beside it"
     )

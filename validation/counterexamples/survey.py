@@ -1,6 +1,6 @@
 """Every theorem and corollary searched, one outcome file each.
 
-    python -m dfltheory.counterexamples.survey DIR --variant corrected --seconds 300
+    python -m validation.counterexamples.survey DIR --variant corrected --seconds 300
 
 writes DIR/KEY-VARIANT.json: what was searched and for how long, the best ratio, and the best candidate, which
 ``dfltheory falsify --replay`` runs again. Statements whose file is there already are left out, so that a
@@ -65,7 +65,7 @@ def both(before: dict[str, Any], now: dict[str, Any]) -> dict[str, Any]:
 
 def main(arguments: list[str]) -> int:
     """Search, write, tell."""
-    parser = argparse.ArgumentParser(prog="python -m dfltheory.counterexamples.survey", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m validation.counterexamples.survey", description=__doc__)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--seconds", type=float, default=300.0, help="budget of each statement")
     parser.add_argument(
