@@ -188,9 +188,9 @@ def render(
 
 def template(name: str) -> Any:
     """A page of this package, whose values are text and no markup."""
-    from jinja2 import Environment, PackageLoader, StrictUndefined
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-    loader = PackageLoader("dfltheory.experiments")
+    loader = FileSystemLoader(Path(__file__).with_name("templates"))
     environment = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True)
     environment.filters["number"] = number
     environment.globals["anchor"] = anchor
