@@ -115,17 +115,11 @@ def period_of(sequence: Any) -> int | None:
     return None if chance else getattr(sequence, "period", None)
 
 
-def drawn(sequence: Any, rounds: Iterable[int], root: int = 0, s: int = 0, times: int = 1) -> Iterable[Any]:
-    """The matrices of these rounds as seed ``s`` of a run draws them, ``times`` in each; equal losses.
-
-    A sequence with one matrix for each round gives that one alone.
-    """
-    times = 1 if getattr(sequence, "one_per_round", False) else times
+def drawn(sequence: Any, rounds: Iterable[int]) -> Iterable[Any]:
+    """The matrices of these rounds as the first seed of a run draws them, at equal losses."""
     known = (np.zeros(sequence.m),) if getattr(sequence, "needs_losses", False) else ()
     for t in rounds:
-        rng = numpy_generator(root, s, t, "network")
-        for q in range(times):
-            yield sequence.matrix(t * times + q, rng, *known)
+        yield sequence.matrix(t, numpy_generator(0, 0, t, "network"), *known)
 
 
 def fingerprint(matrices: Iterable[Any]) -> str:
