@@ -41,7 +41,7 @@ def named(path):
 
 RUN = [p for p in PAGES if blocks(p, "python")]
 LONG = "guides/bound.md"
-"""400 rounds of 16 seeds, and four fits of rates."""
+"""400 rounds of 16 seeds, and three fits of rates."""
 
 
 @pytest.fixture(autouse=True)

@@ -8,25 +8,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dfltheory import bounds
 from dfltheory.experiments.experiment import perform_all
 from dfltheory.files import write_json
-from dfltheory.plots import MEANINGS, draw, families, look, looks, panels, style
-from dfltheory.rates import (
-    Setting,
-    fit_exponent,
-    fit_regimes,
-    predicted_regimes,
-    predicted_transient,
-    rate_fit,
-)
+from dfltheory.plots import draw, families, look, looks, panels, style
+from dfltheory.rates import fit_exponent, measure, rate_fit, transient_time
 from validation import crossings as experiment
 from validation import experiments
+from validation.rates import clients, clients_over
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+Array = NDArray[np.float64]
 TIMES = Path(__file__).parent.parent / "docs/figures/linear_in_m.json"
 
 
@@ -111,27 +107,34 @@ RATES: dict[str, tuple[str, dict[str, Any], tuple[float, ...]]] = {
     "K": ("noise alone", {"T": 10**9, "sigma_l": 1.0}, (1, 2, 4, 8, 16)),
     "m": ("noise alone", {"T": 10**9, "sigma_l": 1.0, "K": 2}, (2, 4, 8, 16)),
     "sigma_l": ("noise alone", {"T": 10**9, "K": 2}, (0.5, 1, 2, 4)),
-    "gap": ("heterogeneity alone", {"T": 10**10, "sigma_g": 1.0, "K": 2, "m": 4}, (0.1, 0.05, 0.025, 0.0125)),
-    "rho": ("SAM, real runs", {"T": 400, "sigma_g": 1.0, "m": 4, "gap": 1.0, "seeds": 1}, (1, 2, 4, 8)),
+    "1 - lam": (
+        "heterogeneity alone",
+        {"T": 10**10, "sigma_g": 1.0, "K": 2, "m": 4},
+        (0.1, 0.05, 0.025, 0.0125),
+    ),
+    "rho0": ("SAM, real runs", {"T": 400, "sigma_g": 1.0, "m": 4, "gap": 1.0, "seeds": 1}, (1, 2, 4, 8)),
 }
-"""Parameter -> what is alone there, the setting in which it is, and the values."""
+"""Quantity -> the source of error that is present alone, the constants of the experiment, and the values."""
 
 
 def rates() -> Figure:
-    """Measured and bound over T, K, m, noise, gap and rho at the schedule of DFedSAM's corrected corollary,
-    with the fitted exponents and those that its rate predicts."""
+    """Measured exponents and those that the rate of DFedSAM's corrected corollary predicts.
+
+    The left-hand side and the bound are drawn over T, K, m, noise, 1 - lam and rho0 under the schedule.
+    """
     import matplotlib.pyplot as plt
 
     with style():
         figure, grid = plt.subplots(2, 3, figsize=(7.4, 4.6), layout="constrained")
-        for ax, (parameter, (alone, given, values)) in zip(grid.flat, RATES.items()):
-            fit = rate_fit(RATE[0], Setting(**given), parameter, values, variant=RATE[1])
+        theorem = bounds.get(*RATE)
+        for ax, (vary, (alone, given, values)) in zip(grid.flat, RATES.items()):
+            fit = rate_fit(theorem, clients_over(theorem, vary, **given), vary, values)
             fit.plot(ax, legend=False)
             worn = look.MEANINGS["corrected"] | {"markersize": 3}
             ax.plot(fit.x, fit.bound, label="bound", **worn)
             e = fit.exponent
             told = f"{e.estimate:.2f} [{e.low:.2f}, {e.high:.2f}], predicted {fit.predicted:.3g}"
-            ax.set_title(f"{alone}: {fit.standing}\n{told}")
+            ax.set_title(f"{alone}: {fit.verdict}\n{told}")
             ax.set_ylabel(ax.get_ylabel() if ax in grid[:, 0] else "")
         names = ("measured", "fitted power law", "predicted by the registry", "bound, corrected")
         drawn = dict(zip((h.get_label().split(",")[0] for h in _handles(grid[0, 0])), _handles(grid[0, 0])))
@@ -145,56 +148,39 @@ def _handles(ax: Any) -> list[Any]:
 
 
 def speed_up() -> Figure:
-    """Two regimes over the horizon, and the speed-up that waits for the second of them."""
+    """How many times better m clients are than one, over T, and the transient times.
+
+    Clients average the noise out; heterogeneity over a poor network is what they do not.
+    """
     import matplotlib.pyplot as plt
 
+    theorem, horizons = bounds.get(*RATE), np.geomspace(1e4, 1e13, 28)
+
+    def left_hand_sides(m: int, sigma_g: float) -> Array:
+        values = []
+        for horizon in horizons:
+            experiment = clients(theorem, T=horizon, m=m, sigma_l=1.0, sigma_g=sigma_g, gap=0.05)
+            values.append(measure(experiment, theorem).estimate)
+        return np.array(values)
+
+    one = left_hand_sides(m=1, sigma_g=0.0)
     with style():
-        figure, (left, right) = plt.subplots(1, 2, figsize=(7.4, 3.0), layout="constrained")
-        _regimes(left)
-        _gains(right)
+        figure, ax = plt.subplots(figsize=(4.4, 3.2), layout="constrained")
+        for m, line_style in zip((2, 4, 8, 16), looks()):
+            speed_ups = one / left_hand_sides(m=m, sigma_g=3.0)
+            ax.plot(horizons, speed_ups, markevery=3, label=f"m = {m}", **line_style)
+            ax.axhline(m, color="0.7", linewidth=0.8, zorder=0)
+            time = transient_time(theorem, clients(theorem, m=m, sigma_l=1.0, sigma_g=3.0, gap=0.05))
+            assert time is not None
+            ax.plot([time], [m / 2], "*", color="black", markersize=7, zorder=3)
+        ax.plot([], [], "k*", linestyle="none", label="transient time")
+        ax.set(xscale="log", yscale="log", xlabel="horizon $T$", ylabel="times better than one client")
+        ax.set_yticks([1, 2, 4, 8, 16], ["1", "2", "4", "8", "16"])
+        ax.minorticks_off()
+        ax.set_ylim(0.7, 20)
+        ax.set_title("linear speed-up, half of it from the transient time on")
+        ax.legend(loc="upper left")
     return figure
-
-
-def _waiting(m: int, T: float = 1e6, alone: bool = False) -> Any:
-    """Noise, which clients average out, and heterogeneity over a poor network, which they do not."""
-    clients: dict[str, Any] = {"m": 1} if alone else {"m": m, "sigma_g": 3.0}
-    return Setting(T=int(T), sigma_l=1.0, gap=0.05, **clients)
-
-
-def _regimes(ax: Any) -> None:
-    """Measured over T with the two power laws that fit best, below the bound with those that rule it."""
-    theorem, T = bounds.get(*RATE), np.geomspace(1e5, 1e13, 17)
-    points = [_waiting(8, horizon).measure(theorem) for horizon in T]
-    y = [point.estimate for point in points]
-    bound = [theorem.evaluate(where="ignore", **{n: p.values[n] for n in theorem.needs}) for p in points]
-    worn = MEANINGS["corrected"]
-    ax.plot(T, bound, **worn | {"marker": None}, label="bound, corrected")
-    for piece in predicted_regimes(theorem, "T", points[0].values, T[0], T[-1])[:-1]:
-        ax.axvline(piece.end, color=worn["color"], linestyle=":", linewidth=1.0, label="where its terms meet")
-    found = fit_regimes(T, y)
-    for law, dashes in ((found.before, "-"), (found.after, "--")):
-        ax.plot(T, law.at(T), color="#0072B2", linestyle=dashes, label=f"slope {law.estimate:.2f}")
-    ax.plot(T, y, "o", color="black", markersize=3.5, label="measured")
-    ax.set(xscale="log", yscale="log", xlabel="horizon $T$", ylabel="mean of $\\mathrm{E}\\|\\nabla f\\|^2$")
-    ax.set_title("two regimes (m = 8)")
-    ax.legend(loc="lower left")
-
-
-def _gains(ax: Any) -> None:
-    """How many times better m clients are than one, over T."""
-    theorem, T = bounds.get(*RATE), np.geomspace(1e4, 1e13, 28)
-    one = np.array([_waiting(1, horizon, alone=True).measure(theorem).estimate for horizon in T])
-    for m, worn in zip((2, 4, 8, 16), looks()):
-        many = np.array([_waiting(m, horizon).measure(theorem).estimate for horizon in T])
-        ax.plot(T, one / many, markevery=3, label=f"m = {m}", **worn)
-        ax.axhline(m, color="0.7", linewidth=0.8, zorder=0)
-    grown = predicted_transient(theorem, _waiting(8).measure(theorem).values)
-    ax.set(xscale="log", yscale="log", xlabel="horizon $T$", ylabel="times better than one client")
-    ax.set_yticks([1, 2, 4, 8, 16], ["1", "2", "4", "8", "16"])
-    ax.minorticks_off()
-    ax.set_ylim(0.7, 20)
-    ax.set_title(f"linear speed-up, after $T$ of order $m^{{{grown['m']}}}$")
-    ax.legend(loc="lower right")
 
 
 def measure_times(to: Path = TIMES) -> None:

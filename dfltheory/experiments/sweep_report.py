@@ -190,4 +190,4 @@ def _draw_rate(points: pd.DataFrame, field: str, held: str, ax: Any) -> str:
     if found.predicted is None:
         return f"{told}."
     variant = points["variant"].iloc[0]
-    return f"{told}; the {variant} bound's: {found.predicted:.3f}: {found.standing}."
+    return f"{told}; the {variant} bound's: {found.predicted:.3f}: {found.verdict}."

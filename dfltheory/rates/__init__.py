@@ -1,33 +1,41 @@
-r"""Do measured rates show the exponents that a corollary predicts?
+r"""Do measured rates have the exponents that a theorem predicts?
 
-* :func:`rate_fit` measures a theorem's left-hand side along T, K, m, 1 - lam, rho or sigma under the
-  corollary's schedule (a :class:`Setting`, or runs of your own), fits the exponent with an interval, and
-  compares it with the one that the registry's rate predicts (:func:`predict`). A prediction is refuted only
-  when the interval excludes it.
-* :func:`transient_fit`: from when on are m clients m times better, and how does that time grow?
-* :func:`fit_exponent` and :func:`fit_regimes` fit one power law, or two that meet at a knee, to any points;
-  :func:`predicted_regimes` tells which term of a bound rules where.
+`rate_fit` measures a theorem's left-hand side over T, K, m, 1 - lam, rho or sigma under the theorem's
+schedule, fits the exponent with an interval, and compares it with the one that the theorem's rate predicts. A
+prediction is refuted only if the interval excludes it. For the number of clients it also measures the
+transient of the linear speed-up. `fit_exponent` fits a power law to any points.
 
->>> noise = Setting(T=10**9, sigma_l=1.0)                                              # doctest: +SKIP
->>> print(rate_fit("dfedsam.corollary_4_6", noise, "m", [2, 4, 8], variant="corrected"))  # doctest: +SKIP
-exponent in m: -1.000 [-1.000, -1.000], predicted -1.000 (from sigma_l^2 / (K^(1/2) T^(1/2) m)): consistent
+>>> task = {"name": "quadratic", "m": 4, "d": 2, "zeta": 0.0, "distance": 0.0, "sigma": 1.0}
+>>> algorithm = {"name": "dfedsam", "eta": 1e-5, "K": 2, "rho": 0.0}
+>>> experiment = dfl.Instance.of({"task": task, "topology": {"name": "complete"},
+...     "algorithm": algorithm, "run": {"rounds": 10**9}})                         # doctest: +SKIP
+>>> key = "dfedsam.corollary_4_6"
+>>> print(rate_fit(key, experiment, vary="T", over=[1e8, 1e9, 1e10], variant="corrected"))  # doctest: +SKIP
+exponent in T: -0.500 [-0.500, -0.500], predicted -0.500 (from sigma_l^2 / (K^(1/2) T^(1/2) m)): consistent
 """
 
 from __future__ import annotations
 
-from dfltheory.rates.fit import RateFit, TransientFit, fit_points, judge, rate_fit, transient_fit
-from dfltheory.rates.power_laws import Exponent, Regimes, fit_exponent, fit_regimes, where_slopes_lead
-from dfltheory.rates.predicted import (
-    PARAMETERS,
-    Piece,
-    Prediction,
-    predict,
-    predicted_regimes,
-    predicted_transient,
-)
-from dfltheory.rates.setting import Measured, Setting
+from dfltheory.rates.fit import RateFit, fit_points, rate_fit
+from dfltheory.rates.measured import Measured, measure
+from dfltheory.rates.power_laws import Exponent, fit_exponent
+from dfltheory.rates.predicted import Prediction, judge, predict
+from dfltheory.rates.transient import Transient, transient_time
+from dfltheory.rates.varied import with_gap, with_value
 
-__all__ = ["Measured", "RateFit", "Setting", "fit_points", "judge", "rate_fit"]
-__all__ += ["TransientFit", "predicted_transient", "transient_fit"]
-__all__ += ["PARAMETERS", "Piece", "Prediction", "predict", "predicted_regimes"]
-__all__ += ["Exponent", "Regimes", "fit_exponent", "fit_regimes", "where_slopes_lead"]
+__all__ = [
+    "Exponent",
+    "Measured",
+    "Prediction",
+    "RateFit",
+    "Transient",
+    "fit_exponent",
+    "fit_points",
+    "judge",
+    "measure",
+    "predict",
+    "rate_fit",
+    "transient_time",
+    "with_gap",
+    "with_value",
+]

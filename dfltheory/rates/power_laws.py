@@ -1,197 +1,201 @@
-r"""Power laws through points on logarithmic axes, with intervals that say what the points can say.
+"""Power laws through points on logarithmic axes, with an interval for the exponent.
 
-Three things make an exponent uncertain, and each has its part in the interval: chance (Student's, from the
-scatter about the line or from the seeds), a bend (a curve that is no power law has no one exponent: its
-local slopes), and the way ahead (a claim about a limit is not settled by slopes that still move: where they
-lead).
+Three things make an exponent uncertain, and the interval covers each of them:
+
+* randomness: Student's t, from the scatter about the line or from independent seeds;
+* curvature: a curve that is no power law has no single exponent, so the interval contains the local slopes;
+* extrapolation: slopes that still change do not settle a claim about a limit, so the interval contains the
+  slope that they tend to.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
+from scipy import stats
 
 from dfltheory.errors import InputError
 
-Array = NDArray[Any]
+Array = NDArray[np.float64]
 Limit = Literal["up", "down"]
-"""The end that a claim is about: x to infinity, or x to zero."""
-_STRAIGHT = 1e-9
-"""Slopes that differ by less are equal to rounding."""
+"""The end of the axis that a claim is about: x to infinity, or x to zero."""
+
+_ROUNDING = 1e-9
+"""Slopes and residuals that differ by less are equal up to rounding."""
 
 
 @dataclass(frozen=True)
 class Exponent:
-    """y ~ exp(intercept) x^estimate, with a two-sided interval [low, high] and the largest misfit of log y.
+    """Fitted power law y = exp(intercept) x^estimate.
 
-    ``bends``: the points lie on no straight line, beyond what chance explains (where nothing is known of
-    chance, any departure counts).  The interval then holds the local slopes too, and what they lead to.
+    Attributes
+    ----------
+    estimate : float
+        Exponent of the least-squares line.
+    low, high : float
+        Two-sided interval of the exponent.
+    intercept : float
+        log(y) of the line at x = 1.
+    bends : bool
+        Whether the points deviate from a line by more than randomness explains. The interval then contains
+        the local slopes.
     """
 
     estimate: float
     low: float
     high: float
     intercept: float
-    misfit: float
-    points: int
     bends: bool = False
 
-    def at(self, x: Any) -> Any:
-        """The fitted power law at x."""
+    def at(self, x: ArrayLike) -> Array:
+        """Return the fitted power law at ``x``."""
         return np.exp(self.intercept) * np.asarray(x, dtype=float) ** self.estimate
 
 
 def fit_exponent(
-    x: Any,
-    y: Any,
+    x: ArrayLike,
+    y: ArrayLike,
     confidence: float = 0.95,
     bend: bool = True,
     *,
-    deviations: Any = None,
+    deviations: ArrayLike | None = None,
     limit: Limit | None = None,
 ) -> Exponent:
-    """Least squares of log y on log x.
+    """Fit log y = intercept + exponent log x by least squares.
 
     Parameters
     ----------
-    x, y : at least 3 points, positive
-    bend : widen the interval by the slopes of neighbouring points, where the points bend
-    deviations : (seeds, points), what each seed's value departs from y by, as a share of y: the interval is
-        then Student's over the seeds, who may share their chance between points.  Without it, Student's
-        from the scatter about the line.
-    limit : the end of the axis that is claimed about: slopes that still move there widen the interval up to
-        where they lead (:func:`where_slopes_lead`)
-    """
-    from scipy import stats
+    x, y : (n,) array_like
+        At least 3 points, positive.
+    confidence : float
+        Level of the interval.
+    bend : bool
+        Whether curvature widens the interval.
+    deviations : (seeds, n) array_like, optional
+        Relative deviation of each seed from y. The interval is then Student's over the seeds, which may be
+        correlated between points. Without it, the interval is Student's from the scatter about the line.
+    limit : {"up", "down"}, optional
+        End of the axis that the claim is about. Slopes that still change there widen the interval up to the
+        slope that they tend to (`limiting_slope`).
 
-    a, b = _logs(x, y)
-    if len(a) < 3:
-        raise InputError(f"an exponent with an interval needs at least 3 points, not {len(a)}")
+    Returns
+    -------
+    Exponent
+
+    Raises
+    ------
+    InputError
+        If there are fewer than 3 points, or they are not positive, or all x are equal.
+    """
+    log_x, log_y = _logarithms(x, y)
+    if len(log_x) < 3:
+        raise InputError(f"an exponent with an interval needs at least 3 points, not {len(log_x)}")
     if not 0 < confidence < 1:
-        raise InputError(f"confidence = {confidence} must lie strictly between 0 and 1, as in 0.95")
-    if not np.ptp(a) > 0:
+        raise InputError(f"confidence = {confidence} must lie strictly between 0 and 1")
+    if not np.ptp(log_x) > 0:
         raise InputError("the points of a fit must not all have the same x")
-    centred = a - a.mean()
-    weights = centred / (centred @ centred)
-    slope = float(weights @ b)
-    intercept = float(b.mean() - slope * a.mean())
-    residual = b - intercept - slope * a
-    if deviations is None:
-        error = np.sqrt(residual @ residual / (len(a) - 2) * (weights @ weights))
-        freedom, bends = len(a) - 2, bend
+    centered = log_x - log_x.mean()
+    weights = centered / (centered @ centered)
+    slope = float(weights @ log_y)
+    intercept = float(log_y.mean() - slope * log_x.mean())
+    residual = log_y - intercept - slope * log_x
+    samples = None if deviations is None else np.asarray(deviations, dtype=float)
+    if samples is not None and (len(samples) < 2 or samples.shape[1:] != log_x.shape):
+        raise InputError(f"deviations of shape {samples.shape} must be (seeds >= 2, {len(log_x)} points)")
+    if samples is None:
+        freedom = len(log_x) - 2
+        error = np.sqrt(residual @ residual / freedom * (weights @ weights))
+        bends = bend
     else:
-        chance = _deviations(deviations, len(a))
-        freedom = len(chance) - 1
-        error = (chance @ weights).std(ddof=1) / np.sqrt(len(chance))
-        bends = bend and _misfit_beyond_chance(residual, chance)
+        freedom = len(samples) - 1
+        error = (samples @ weights).std(ddof=1) / np.sqrt(len(samples))
+        bends = bend and _bends_beyond_randomness(residual, samples)
     half = float(stats.t.isf((1 - confidence) / 2, freedom) * error)
-    low, high = slope - half, slope + half
+    covered = [slope - half, slope + half]
     if bends:
-        ends = _local_slopes(a, b)
-        if limit is not None:
-            last = ends[-1] if limit == "up" else ends[0]
-            lead = where_slopes_lead(x, y, limit)
-            # a continuation is as uncertain as it is long
-            ends = np.append(ends, [lead, lead + (lead - last)] if np.isfinite(lead) else lead)
-        low, high = min(low, float(ends.min())), max(high, float(ends.max()))
-    elif limit is not None and deviations is not None and len(a) >= 6:
-        # chance may hide a bend: the half next to the limit has its say too
-        order = np.argsort(a if limit == "down" else -a)[: len(a) // 2]
+        covered += _possible_slopes(log_x, log_y, limit)
+    elif limit is not None and samples is not None and len(log_x) >= 6:
+        # noise may hide curvature: the half of the points next to the limit gets its own interval
+        order = np.argsort(log_x if limit == "down" else -log_x)[: len(log_x) // 2]
         near = fit_exponent(
-            np.exp(a[order]), np.exp(b[order]), confidence, False, deviations=np.asarray(deviations)[:, order]
+            np.exp(log_x[order]), np.exp(log_y[order]), confidence, False, deviations=samples[:, order]
         )
-        low, high = min(low, near.low), max(high, near.high)
-    return Exponent(slope, low, high, intercept, float(np.abs(residual).max()), len(a), bends)
+        covered += [near.low, near.high]
+    return Exponent(slope, min(covered), max(covered), intercept, bends)
 
 
-def where_slopes_lead(x: Any, y: Any, limit: Limit) -> float:
-    """The exponent to which the local slopes tend at one end, by continuing their last two changes.
+def _possible_slopes(log_x: Array, log_y: Array, limit: Limit | None) -> list[float]:
+    """Return the local slopes, and where they lead at the limit."""
+    slopes = _local_slopes(log_x, log_y)
+    possible = [float(slope) for slope in slopes]
+    if limit is None:
+        return possible
+    last = slopes[-1] if limit == "up" else slopes[0]
+    lead = limiting_slope(np.exp(log_x), np.exp(log_y), limit)
+    if np.isfinite(lead):
+        # an extrapolation is as uncertain as it is long
+        return [*possible, lead, float(lead + (lead - last))]
+    return [*possible, lead]
 
-    Changes that shrink by a ratio r from one pair of points to the next add up to a limit; changes that do
-    not shrink lead anywhere (an infinite exponent); slopes that go to and fro stay where they are.  With 3
-    points, which show one change, the ratio is taken as 1/2.
+
+def limiting_slope(x: ArrayLike, y: ArrayLike, limit: Limit) -> float:
+    """Return the exponent that the local slopes tend to at one end.
+
+    The last two changes of the slope are continued as a geometric series. Changes that do not shrink lead to
+    an infinite exponent; slopes that oscillate stay where they are. With 3 points there is a single change,
+    and the ratio of the series is taken as 1/2.
+
+    Parameters
+    ----------
+    x, y : (n,) array_like
+        At least 3 points with different x, positive.
+    limit : {"up", "down"}
+        x to infinity, or x to zero.
     """
-    a, b = _logs(x, y)
-    slopes = _local_slopes(a, b)
-    slopes = slopes if limit == "up" else slopes[::-1]
+    slopes = _local_slopes(*_logarithms(x, y))
+    if limit == "down":
+        slopes = slopes[::-1]
     if len(slopes) < 2:
-        raise InputError(f"slopes that move need at least 3 different x, not {len(slopes) + 1}")
+        raise InputError(f"slopes that change need at least 3 different x, not {len(slopes) + 1}")
     last = slopes[-1] - slopes[-2]
-    if abs(last) < _STRAIGHT:
+    if abs(last) < _ROUNDING:
         return float(slopes[-1])
     before = slopes[-2] - slopes[-3] if len(slopes) > 2 else 2 * last
     if before * last <= 0:
         return float(slopes[-1])
     ratio = last / before
-    return float(slopes[-1] + last * ratio / (1 - ratio)) if ratio < 1 else float(np.copysign(np.inf, last))
+    if ratio >= 1:
+        return float(np.copysign(np.inf, last))
+    return float(slopes[-1] + last * ratio / (1 - ratio))
 
 
-def _local_slopes(a: Array, b: Array) -> Array:
-    order = np.argsort(a, kind="stable")
-    steps = np.diff(a[order])
-    return np.diff(b[order])[steps > 0] / steps[steps > 0]
+def _local_slopes(log_x: Array, log_y: Array) -> Array:
+    """Return the slopes between neighboring points, in the order of x."""
+    order = np.argsort(log_x, kind="stable")
+    steps = np.diff(log_x[order])
+    return np.diff(log_y[order])[steps > 0] / steps[steps > 0]
 
 
-def _misfit_beyond_chance(residual: Array, chance: Array, level: float = 0.05) -> bool:
-    """The F test of a straight line, each point's variance being that of its mean over seeds."""
-    from scipy import stats
-
-    seeds, points = chance.shape
-    variance = chance.var(axis=0, ddof=1) / seeds
+def _bends_beyond_randomness(residual: Array, samples: Array, level: float = 0.05) -> bool:
+    """Reject a straight line by an F test with the variance of each point's mean over seeds."""
+    seeds, points = samples.shape
+    variance = samples.var(axis=0, ddof=1) / seeds
     if not (variance > 0).all():
-        return bool(np.abs(residual[variance == 0]).max() > _STRAIGHT)
-    return bool(stats.f.sf(np.sum(residual**2 / variance) / (points - 2), points - 2, seeds - 1) < level)
+        return bool(np.abs(residual[variance == 0]).max() > _ROUNDING)
+    statistic = np.sum(residual**2 / variance) / (points - 2)
+    return bool(stats.f.sf(statistic, points - 2, seeds - 1) < level)
 
 
-def _deviations(given: Any, points: int) -> Array:
-    chance = np.asarray(given, dtype=float)
-    if chance.ndim != 2 or chance.shape[1] != points or len(chance) < 2:
-        raise InputError(f"deviations of shape {chance.shape} must be (seeds >= 2, {points} points)")
-    if not np.isfinite(chance).all():
-        raise InputError("deviations must be finite numbers")
-    return chance
-
-
-def _logs(x: Any, y: Any) -> tuple[Array, Array]:
-    a, b = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
-    if a.ndim != 1 or a.shape != b.shape:
-        raise InputError(f"x and y must be two lists of one length, not of shapes {a.shape} and {b.shape}")
-    if not ((a > 0) & (b > 0) & np.isfinite(a) & np.isfinite(b)).all():
-        raise InputError("a power law is fitted to positive finite numbers alone")
-    return np.log(a), np.log(b)
-
-
-@dataclass(frozen=True)
-class Regimes:
-    """Two power laws that meet at ``knee``, the transient point; ``before`` and ``after`` it."""
-
-    before: Exponent
-    after: Exponent
-    knee: float
-    gain: float
-    """Residual sum of squares of one line over that of two: near 1, there is but one regime."""
-
-
-def fit_regimes(x: Any, y: Any, confidence: float = 0.95) -> Regimes:
-    """The best split of the points (at least 3 on each side) into two power laws."""
-    a, b = _logs(x, y)
-    order = np.argsort(a)
-    a, b = a[order], b[order]
-    if len(a) < 6:
-        raise InputError(f"two regimes need at least 6 points, not {len(a)}")
-
-    def misfit(a: Array, b: Array) -> float:
-        slope, intercept = np.polyfit(a, b, 1)
-        return float(((b - slope * a - intercept) ** 2).sum())
-
-    cut = min(range(3, len(a) - 2), key=lambda k: misfit(a[:k], b[:k]) + misfit(a[k:], b[k:]))
-    first = fit_exponent(np.exp(a[:cut]), np.exp(b[:cut]), confidence)
-    last = fit_exponent(np.exp(a[cut:]), np.exp(b[cut:]), confidence)
-    parallel = abs(first.estimate - last.estimate) < 1e-9
-    meet = a[cut] if parallel else (last.intercept - first.intercept) / (first.estimate - last.estimate)
-    two = misfit(a[:cut], b[:cut]) + misfit(a[cut:], b[cut:])
-    gain = misfit(a, b) / two if two > 0 else np.inf
-    return Regimes(first, last, float(np.exp(np.clip(meet, a[0], a[-1]))), float(gain))
+def _logarithms(x: ArrayLike, y: ArrayLike) -> tuple[Array, Array]:
+    at, values = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
+    if at.ndim != 1 or at.shape != values.shape:
+        raise InputError(
+            f"x and y must be two lists of equal length, not of shapes {at.shape} and {values.shape}"
+        )
+    numbers = np.concatenate([at, values])
+    if not (np.isfinite(numbers).all() and (numbers > 0).all()):
+        raise InputError("a power law is fitted to positive finite numbers only")
+    return np.log(at), np.log(values)

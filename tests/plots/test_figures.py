@@ -155,18 +155,17 @@ def test_a_short_axis_names_its_points_and_a_long_one_its_powers_of_ten(tmp_path
     assert "2×10⁻⁵" in [t.get_text() for t in ax.get_yticklabels(minor=True)]
 
 
-def test_a_rate_fit_draws_itself_with_the_papers_letters():
-    from dfltheory.rates import Setting, rate_fit
+def test_a_rate_fit_draws_itself_with_the_symbols_of_the_papers():
+    from dfltheory.rates import fit_points
 
-    noise = Setting(T=10**9, sigma_l=1.0)
-    fit = rate_fit("dfedsam.corollary_4_6", noise, "m", [2, 4, 8], variant="corrected")
+    fit = fit_points("m", [2, 4, 8], [1 / 2, 1 / 4, 1 / 8], [2, 1, 0.5])
     ax = fit.plot()
     assert ax.get_xlabel() == "$m$"
     assert "fit, slope -1.00 [-1.00, -1.00]" in ax.get_legend_handles_labels()[1]
     assert "predicted, slope -1" in ax.get_legend_handles_labels()[1]
     np.testing.assert_allclose(ax.containers[0].lines[0].get_ydata(), fit.measured)
-    assert dataclasses.replace(fit, parameter="gap").plot(legend=False).get_xlabel() == r"$1 - \lambda$"
-    assert dataclasses.replace(fit, parameter="rho").plot().get_xlabel() == r"$\rho_0$"
+    assert dataclasses.replace(fit, vary="1 - lam").plot(legend=False).get_xlabel() == r"$1 - \lambda$"
+    assert dataclasses.replace(fit, vary="rho0").plot().get_xlabel() == r"$\rho_0$"
 
 
 def test_what_cannot_be_drawn_is_said(runs):

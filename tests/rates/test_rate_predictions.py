@@ -8,8 +8,8 @@ import pytest
 from dfltheory import bounds
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.errors import InputError, UnknownNameError
-from dfltheory.rates import predict, predicted_regimes, predicted_transient
-from dfltheory.rates.predicted import PARAMETERS, order, parameter_named, rate_of, size
+from dfltheory.rates import predict
+from dfltheory.rates.predicted import QUANTITIES, order, predicted_transient, rate_of, size
 
 HALF = Fraction(1, 2)
 QUICK = ("dfedsam.corollary_4_6", "dfedadmm.corollary_1", "dfedsgpsm.corollary_1", "dfedmdc.theorem_1")
@@ -40,7 +40,7 @@ ALONE = dict.fromkeys(SOURCES, 0.0) | {"x0_sq": 0.0, "x0_spread": 0.0, "rho": 0.
 """No source of error at all."""
 NOTHING = "nothing"
 LIMITS = {"K": (1000, 10_000), "m": (1000, 10_000), "sigma_l": (1000, 10_000), "sigma_g": (1000, 10_000)}
-LIMITS |= {"gap": (1e-3, 1e-4)}
+LIMITS |= {"1 - lam": (1e-3, 1e-4)}
 """Two values of a parameter near its limit."""
 
 
@@ -52,7 +52,7 @@ def letters(key, variant):
 
 
 def name_of(parameter):
-    return "lam" if parameter == "gap" else parameter
+    return "lam" if parameter == "1 - lam" else parameter
 
 
 def marked(cases):
@@ -108,7 +108,7 @@ def test_the_exponent_in_t_is_that_of_the_bound_itself_far_out(key, variant, sou
         values[source] = 1.0
     near, far = (at(theorem, T, values) for T in (1e16, 1e18))
     if near == 0:
-        with pytest.raises(InputError, match="nothing is predicted"):
+        with pytest.raises(InputError):
             predict(theorem, "T", [{**values, "T": 1e16}])
         return
     found = predict(theorem, "T", [{**values, "T": 1e16}])
@@ -122,7 +122,9 @@ def test_where_one_power_rules_its_exponent_is_the_bounds_own(key, variant, para
     theorem, checked, (one, two) = bounds.get(key, variant), 0, LIMITS[parameter]
     for source in SOURCES:
         values = {**TYPICAL, **ALONE, source: 1.0, "T": 1e26}
-        near, far = ({**values, name_of(parameter): 1 - v if parameter == "gap" else v} for v in (one, two))
+        near, far = (
+            {**values, name_of(parameter): 1 - v if parameter == "1 - lam" else v} for v in (one, two)
+        )
         if min(share_of_one_power(theorem, parameter, v) for v in (near, far)) < 0.999:
             continue
         slope = np.log(at(theorem, 1e26, far) / at(theorem, 1e26, near)) / np.log(two / one)
@@ -147,13 +149,13 @@ def test_every_rate_of_the_registry_has_an_order_in_every_parameter(key, variant
     assert rate_of(theorem)
     assert rate_of(theorem) is rate_of(theorem)
     for row in rate_of(theorem):
-        for parameter in PARAMETERS:
+        for parameter in QUANTITIES:
             assert isinstance(order(theorem, row, parameter), (Fraction, float)), row
 
 
 def test_the_worst_of_the_terms_that_matter_is_promised():
     theorem = corollary()
-    noise = {
+    noise = TYPICAL | {
         "sigma_l": 1.0,
         "sigma_g": 0.0,
         "f0_gap": 0.0,
@@ -168,7 +170,7 @@ def test_the_worst_of_the_terms_that_matter_is_promised():
     # the start does not care how many clients there are
     both = {**noise, "f0_gap": 1.0}
     assert predict(theorem, "m", [both]).exponent == 0
-    assert predict(theorem, "m", [both]).monomials == ("L f0_gap / (K^(1/2) T^(1/2))",)
+    assert predict(theorem, "m", [both]).terms == ("L f0_gap / (K^(1/2) T^(1/2))",)
     # at a short horizon the drift matters at one of the points, and it is enough that it does at one
     short = {**noise, "T": 100.0}
     assert predict(theorem, "m", [short]).exponent == 0
@@ -178,12 +180,15 @@ def test_the_worst_of_the_terms_that_matter_is_promised():
     assert predict(theorem, "T", [drift]).exponent == -HALF
     assert predict(theorem, "T", [{**drift, "sigma_l": 0.0}]).exponent == -1
     assert predict(theorem, "T", [{**drift, "sigma_l": 0.0, "f0_gap": 1e-16}]).exponent == -1
-    assert str(predict(theorem, "m", [noise])) == "m^(-1) from sigma_l^2 / (K^(1/2) T^(1/2) m)"
+    assert predict(theorem, "m", [noise]).terms == ("sigma_l^2 / (K^(1/2) T^(1/2) m)",)
+    # what is unknown is never neglected
+    assert predict(theorem, "m", [{**noise, "f0_gap": np.inf}]).exponent == 0
+    assert predict(theorem, "m", [{**noise, "f0_gap": np.nan}]).exponent == 0
 
 
 def test_the_gaps_worst_exponent_is_the_least():
     theorem = corollary()
-    spread = {
+    spread = TYPICAL | {
         "sigma_l": 0.0,
         "sigma_g": 1.0,
         "f0_gap": 0.0,
@@ -193,15 +198,23 @@ def test_the_gaps_worst_exponent_is_the_least():
         "lam": 0.9,
         "T": 1e9,
     }
-    found = predict(theorem, "gap", [spread])
+    found = predict(theorem, "1 - lam", [spread])
     assert found.exponent == -2
-    assert found.monomials == ("K (lam**Q)^2 sigma_g^2 / ((1 - lam**Q)^2 T)",)
-    assert predict(theorem, "1 - lam", [spread]) == found
+    assert found.terms == ("K (lam**Q)^2 sigma_g^2 / ((1 - lam**Q)^2 T)",)
 
 
 def test_what_is_neglected_gives_slack():
     theorem = corollary()
-    noise = {"sigma_l": 1.0, "sigma_g": 0.0, "f0_gap": 0.0, "rho0": 0.0, "K": 2, "m": 8, "lam": 0.5, "Q": 1}
+    noise = TYPICAL | {
+        "sigma_l": 1.0,
+        "sigma_g": 0.0,
+        "f0_gap": 0.0,
+        "rho0": 0.0,
+        "K": 2,
+        "m": 8,
+        "lam": 0.5,
+        "Q": 1,
+    }
     here = {**noise, "T": 1e10}
     sizes = {str(row): size(theorem, row, here) for row in rate_of(theorem)}
     total = sum(sizes.values())
@@ -221,49 +234,44 @@ def test_a_monomial_has_its_numbers():
     by_hand = float(row.coefficient) * 3 * 0.64**2 * 0.25 / (100 * (1 - 0.64) ** 2)
     assert size(theorem, row, values) == pytest.approx(by_hand)
     assert size(theorem, row, {**values, "lam": 1.0}) == np.inf
-    assert size(theorem, row, {**values, "sigma_g": np.inf}) == pytest.approx(4 * by_hand)
-    assert [order(theorem, row, p) for p in ("T", "K", "m", "gap", "sigma_g", "rho")] == [-1, 1, 0, -2, 2, 0]
+    for unknown in (np.inf, np.nan):
+        assert size(theorem, row, {**values, "sigma_g": unknown}) == np.inf
+        assert size(theorem, row, {**values, "sigma_g": 0.0, "K": unknown}) == np.inf
+    assert [order(theorem, row, p) for p in ("T", "K", "m", "1 - lam", "sigma_g", "rho")] == [
+        -1,
+        1,
+        0,
+        -2,
+        2,
+        0,
+    ]
     gone = next(r for r in rate_of(bounds.get("dfedadmm.theorem_1", "corrected")) if "theta" in str(r))
     assert order(bounds.get("dfedadmm.theorem_1", "corrected"), gone, "K") == -np.inf
 
 
-def test_the_regimes_of_a_bound_and_where_they_meet():
-    theorem = corollary()
-    values = {"sigma_l": 1.0, "sigma_g": 1.0, "f0_gap": 0.0, "rho0": 0.0, "K": 4, "m": 4, "lam": 0.95, "Q": 1}
-    early, late = predicted_regimes(theorem, "T", values, 1e2, 1e14)
-    assert (early.exponent, late.exponent) == (-1, -HALF)
-    assert "lam" in early.monomial
-    assert early.end == late.start
-    assert (early.start, late.end) == (pytest.approx(1e2), pytest.approx(1e14))
-    rows = {str(row): row for row in rate_of(theorem)}
-    one, two = (size(theorem, rows[piece.monomial], {**values, "T": late.start}) for piece in (early, late))
-    assert one == pytest.approx(two, rel=0.02)
-    with pytest.raises(InputError, match="0 < start < end"):
-        predicted_regimes(theorem, "T", values, 10, 10)
+def share_at(theorem, values):
+    return sum(size(theorem, row, values) for row in rate_of(theorem))
 
 
-def test_the_transient_time_of_the_registry():
+def test_the_predicted_transient_of_the_linear_speed_up():
     theorem = corollary()
-    values = {"sigma_l": 1.0, "sigma_g": 1.0, "f0_gap": 0.0, "rho0": 0.0, "K": 4, "m": 4, "lam": 0.95, "Q": 1}
-    values["T"] = 1e9
-    grown = predicted_transient(theorem, values)
-    assert grown == {"K": 3, "m": 2, "gap": -4, "sigma_l": -4, "sigma_g": 4}
-    # T = (c'/c)^2 where c T^(-1/2) meets c'/T: the meeting itself moves by these powers
-    meet = predicted_regimes(theorem, "T", values, 1e2, 1e14)[1].start
-    more = predicted_regimes(theorem, "T", {**values, "m": 8}, 1e2, 1e14)[1].start
-    assert more / meet == pytest.approx(2.0 ** float(grown["m"]), rel=0.05)
-    without = predicted_transient(theorem, {**values, "sigma_g": 0.0})
-    assert without == {"K": 1, "m": 2, "gap": -4}
+    values = TYPICAL | {"f0_gap": 0.0, "rho0": 0.0, "K": 4, "m": 4, "lam": 0.95, "T": 1e20}
+    found = predicted_transient(theorem, values)
+    assert (found.decay, found.growth) == (-0.5, 2)
+    # T = (c'/c)^2 where c T^(-1/2) meets c'/T
+    noise, drift = ({**values, name: 0.0} for name in ("sigma_g", "sigma_l"))
+    meeting = [
+        (share_at(theorem, drift | {"m": m}) / share_at(theorem, noise | {"m": m})) ** 2 for m in (8, 16)
+    ]
+    assert np.log2(meeting[1] / meeting[0]) == pytest.approx(found.growth, abs=0.05)
     zero = dict.fromkeys(("sigma_l", "sigma_g", "f0_gap", "rho0"), 0.0)
-    with pytest.raises(InputError, match="no transient"):
-        predicted_transient(theorem, {**values, **zero})
-    with pytest.raises(InputError, match="nothing is predicted"):
-        predict(theorem, "T", [{**values, **zero}])
-    with pytest.raises(InputError, match="same order in T"):
-        predicted_transient(theorem, {**values, **zero, "f0_gap": 1.0})
+    assert predicted_transient(theorem, values | zero) is None  # a rate that is zero
+    assert predicted_transient(theorem, values | {"f0_gap": 1.0}) is None  # the start is not averaged out
+    assert predicted_transient(theorem, values | {"sigma_l": 0.0}) is None  # nor is heterogeneity
+    assert predicted_transient(theorem, values | {"sigma_l": np.inf}) is None  # its constant is unknown
+    assert predicted_transient(theorem, values | {"sigma_g": np.inf}) == found
 
 
-def test_parameters_have_one_name_and_others_for_it():
-    assert [parameter_named(n) for n in ("1 - lam", "sigma", "rho0", "T")] == ["gap", "sigma_l", "rho", "T"]
-    with pytest.raises(UnknownNameError, match="gap"):
-        parameter_named("gab")
+def test_quantities_have_one_name():
+    with pytest.raises(UnknownNameError, match="sigma_l"):
+        predict(corollary(), "sigma", [TYPICAL])

@@ -23,7 +23,7 @@ from dfltheory.counterexamples.networks import networks
 from dfltheory.counterexamples.score import _two, at_T, left_side, ratio_at
 from dfltheory.errors import InputError, UnknownNameError
 from dfltheory.plots.verdicts import running_left_hand_side
-from dfltheory.rates import Setting
+from dfltheory.rates import measure as measure_left_hand_side
 from dfltheory.testing.respects import _network
 from dfltheory.verdicts import evidence
 from dfltheory.verdicts.compare import distribution_free_upper_end, left_hand_side, trivial_bound
@@ -31,6 +31,7 @@ from dfltheory.verdicts.reading import Reading
 from dfltheory.verdicts.rounding import RoundingError
 from dfltheory.verdicts.statistics import max_interval, upper_of_maximum
 from tests.counterexamples.test_rational import PRINTED, trap
+from validation.rates import clients
 
 S = {name: entry.symbol for name, entry in GLOSSARY.items()}
 ETA = {"order": "combine-then-adapt", "eta": 0.5}
@@ -333,8 +334,8 @@ def test_a_rate_of_a_sum_is_that_of_the_mean_times_the_rounds():
     theorem = replace(theorem, lhs=replace(theorem.lhs, aggregate="mean", first=sp.S.Zero, last=S["T"] - 1))
     total = replace(theorem, lhs=replace(theorem.lhs, aggregate="sum"))
     for T in (100, 10**7):
-        setting = Setting(T=T, sigma_l=1.0)
-        mean, added = (setting.measure(t).estimate for t in (theorem, total))
+        experiment = clients(theorem, T=T, sigma_l=1.0)
+        mean, added = (measure_left_hand_side(experiment, t).estimate for t in (theorem, total))
         assert added == pytest.approx(T * mean, rel=1e-9)
 
 

@@ -1,0 +1,123 @@
+"""From when on are m clients m times better than one? The transient time of the linear speed-up."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from dfltheory.bounds.theorem import Theorem
+from dfltheory.rates.measured import known_values, mean_in_closed_form
+from dfltheory.rates.power_laws import Exponent, fit_exponent
+from dfltheory.rates.predicted import Verdict, judge, predicted_transient
+from dfltheory.rates.varied import with_value
+from dfltheory.training.instance import Instance
+
+FAR = 10**13
+"""Horizon at which the left-hand side follows its slowest term alone."""
+_SETTLED = 0.01
+"""Error of the local exponent in T up to which the left-hand side follows its slowest term."""
+_PRECISION = 1.01
+"""Ratio to which a transient time is located."""
+
+
+@dataclass(frozen=True)
+class Transient:
+    """Horizons from which on the speed-up is linear, for each number of clients.
+
+    Attributes
+    ----------
+    m, rounds : tuple
+        Number of clients; horizon T from which on the term that falls as 1/m makes half of the left-hand
+        side, so that m clients are at least m/2 times better than one alone.
+    exponent : Exponent
+        Fitted exponent of the horizon in m.
+    predicted : float
+        Exponent of the theorem's rate, an upper bound.
+    verdict : {"consistent", "refuted", "undecided"}
+        As in `RateFit`.
+    """
+
+    m: tuple[int, ...]
+    rounds: tuple[int, ...]
+    exponent: Exponent
+    predicted: float
+    verdict: Verdict
+
+    def __str__(self) -> str:
+        fit = self.exponent
+        interval = f"{fit.estimate:.3f} [{fit.low:.3f}, {fit.high:.3f}]"
+        predicted = f"predicted {self.predicted:.3f}: {self.verdict}"
+        return f"exponent in m of the transient of the linear speed-up: {interval}, {predicted}"
+
+
+def measure_transient(
+    theorem: Theorem, experiments: Sequence[Instance], confidence: float = 0.95
+) -> Transient | None:
+    """Measure the transient times of experiments that differ in the number of clients.
+
+    Returns
+    -------
+    Transient or None
+        None if the theorem promises no linear speed-up, or if an experiment has no closed form at long
+        horizons.
+    """
+    if len(experiments) < 3 or not theorem.schedule:
+        return None
+    prediction = predicted_transient(theorem, known_values(experiments[-1], theorem))
+    if prediction is None:
+        return None
+    times = []
+    for experiment in experiments:
+        time = transient_time(theorem, experiment)
+        if time is None:
+            return None
+        times.append(time)
+    clients = tuple(experiment.task.m for experiment in experiments)
+    fitted = fit_exponent(clients, times, confidence, limit="up")
+    verdict = judge(fitted, prediction.growth)
+    return Transient(clients, tuple(times), fitted, prediction.growth, verdict)
+
+
+def transient_time(theorem: Theorem, experiment: Instance) -> int | None:
+    """Return the horizon T from which on the slowest term makes half of the left-hand side.
+
+    It is the last crossing, searched from `FAR` downwards: at short horizons the models have neither moved
+    nor drifted apart.
+
+    Returns
+    -------
+    int or None
+        None if no linear speed-up is predicted, if there is no closed form, or if the left-hand side at
+        `FAR` does not yet follow its slowest term.
+    """
+    prediction = predicted_transient(theorem, known_values(experiment, theorem))
+    if prediction is None:
+        return None
+    decay = prediction.decay
+
+    def left_hand_side(rounds: int) -> float:
+        value = mean_in_closed_form(with_value(experiment, theorem, "T", rounds), theorem)
+        return math.nan if value is None else value
+
+    far = left_hand_side(FAR)
+    if not far > 0:
+        return None
+    slope = math.log(far / left_hand_side(FAR // 16)) / math.log(16)
+    if not abs(slope - decay) < _SETTLED:
+        return None
+
+    def linear(rounds: int) -> bool:
+        return left_hand_side(rounds) <= 2 * far * (rounds / FAR) ** decay
+
+    high = FAR
+    while high > 1 and linear(max(high // 10, 1)):
+        high = max(high // 10, 1)
+    low = max(high // 10, 1)
+    while high > _PRECISION * low + 1:
+        middle = min(max(round(math.sqrt(low) * math.sqrt(high)), low + 1), high - 1)
+        if linear(middle):
+            high = middle
+        else:
+            low = middle
+    return high

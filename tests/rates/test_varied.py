@@ -1,0 +1,112 @@
+"""One experiment at other values of one quantity."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import dfltheory as dfl
+from dfltheory.errors import InputError
+from dfltheory.rates import rate_fit, with_gap, with_value
+from validation.rates import clients
+
+COROLLARY = dfl.bounds.get("dfedsam.corollary_4_6", "corrected")
+
+
+def named(m=4, network="ring", **task):
+    """An experiment that a document names."""
+    return dfl.Instance.of(
+        {
+            "task": {"name": "quadratic", "m": m, "d": 2, **task},
+            "topology": {"name": network},
+            "algorithm": {"name": "dfedsam", "eta": 0.1, "K": 2, "rho": 0.05},
+            "run": {"rounds": 100},
+        }
+    )
+
+
+def lam(network):
+    return dfl.graphs.network_constants(network).known()["lam"]
+
+
+@pytest.mark.parametrize("graph", ["ring", "complete", "path"])
+@pytest.mark.parametrize("gap", [1.0, 0.7, 0.2, 0.01])
+def test_a_network_gets_any_gap(graph, gap):
+    W = dfl.graphs.metropolis(getattr(dfl.graphs, graph)(6))
+    changed = with_gap(W, gap)
+    assert dfl.graphs.spectral_gap(changed) == pytest.approx(gap, abs=1e-12)
+    assert dfl.graphs.check_mixing_matrix(changed).ok
+    np.testing.assert_allclose(changed @ W, W @ changed, atol=1e-12)  # the eigenvectors stay
+
+
+def test_an_oscillating_network_gets_any_gap():
+    swap = np.array([[0.1, 0.9], [0.9, 0.1]])  # lam = |-0.8|
+    for gap in (0.1, 0.2, 0.5):
+        assert dfl.graphs.spectral_gap(with_gap(swap, gap)) == pytest.approx(gap)
+
+
+@pytest.mark.parametrize("gap", [0.0, 1.5])
+def test_impossible_gaps_are_rejected(gap):
+    with pytest.raises(InputError, match="1 - lam"):
+        with_gap(np.full((2, 2), 0.5), gap)
+
+
+@pytest.mark.parametrize(
+    "network", [np.ones((1, 1)), np.array([[0.5, 0.5], [0.2, 0.8]]), [np.eye(2), np.full((2, 2), 0.5)]]
+)
+def test_a_gap_is_set_for_one_symmetric_matrix_only(network):
+    with pytest.raises(InputError, match="1 - lam"):
+        with_gap(network, 0.5)
+
+
+def test_each_quantity_is_set_and_the_others_stay():
+    experiment = named(zeta=0.3, sigma=0.5)
+    before = measured_values(experiment)
+    values = {"T": 400, "K": 3, "m": 6, "1 - lam": 0.25, "rho": 0.1, "rho0": 2.0, "sigma_l": 0.7}
+    for vary, value in (values | {"sigma_g": 0.9}).items():
+        after = measured_values(with_value(experiment, COROLLARY, vary, value))
+        assert after[vary] == pytest.approx(value)
+        related = {vary, *RELATED.get(vary, ())}
+        for name in {"T", "K", "m", "1 - lam", "sigma_l", "sigma_g", "rho0"} - related:
+            assert after[name] == pytest.approx(before[name]), (vary, name)
+        # a constant multiple of the schedule, 1/(L sqrt(K T))
+        scheduled = 0.1 * np.sqrt(200 / (after["K"] * after["T"]))
+        assert after["eta"] == pytest.approx(scheduled)
+
+
+RELATED = {"rho": ("rho0",)}
+
+
+def measured_values(experiment):
+    from dfltheory.rates.measured import known_values
+
+    values = known_values(experiment, COROLLARY)
+    return values | {"1 - lam": 1 - values["lam"]}
+
+
+@pytest.mark.parametrize("vary", ["m", "sigma_l", "sigma_g"])
+def test_a_task_that_was_made_in_python_cannot_be_built_again(vary):
+    with pytest.raises(InputError, match=vary):
+        with_value(clients(COROLLARY, T=10), COROLLARY, vary, 2)
+
+
+def test_a_task_without_the_option_and_a_fixed_network_are_rejected():
+    with pytest.raises(InputError, match="sigma_u"):
+        with_value(named(), COROLLARY, "sigma_u", 1.0)
+    fixed = replace(named(), network=np.full((4, 4), 0.25))
+    with pytest.raises(InputError, match="network"):
+        with_value(fixed, COROLLARY, "m", 8)
+
+
+@pytest.mark.parametrize(("vary", "value"), [("T", 1.5), ("K", 0), ("m", -1), ("sigma_l", -1.0)])
+def test_values_out_of_range_are_rejected(vary, value):
+    with pytest.raises(InputError, match=vary):
+        with_value(named(), COROLLARY, vary, value)
+
+
+def test_a_named_experiment_shows_the_linear_speed_up():
+    noise = named(m=2, network="complete", zeta=0.0, distance=0.0, sigma=1.0)
+    noise = replace(noise, rounds=10**9, algorithm=replace(noise.algorithm, rho=0.0))
+    found = rate_fit(COROLLARY, noise, vary="m", over=[2, 3, 4])
+    assert (found.predicted, found.verdict) == (-1, "consistent")
+    assert found.transient is not None

@@ -1,0 +1,75 @@
+"""Experiments in which every constant of a rate can be chosen on its own.
+
+The clients are one-dimensional quadratics f_i(x) = a_i/2 (x - b_i)^2 with the minimizer of f at 0. The
+network is W = lam I + (1 - lam) 11'/m, which has the same lam for every m. The step sizes are the theorem's
+schedule.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from dfltheory.bounds.theorem import Theorem
+from dfltheory.rates import with_gap
+from dfltheory.tasks.quadratics import Quadratic
+from dfltheory.training.instance import Instance
+from dfltheory.verdicts.schedule import scheduled_algorithm
+
+
+def clients(
+    theorem: Theorem,
+    *,
+    T: float = 10**6,
+    K: int = 1,
+    m: int = 8,
+    gap: float = 0.5,
+    sigma_l: float = 0.0,
+    sigma_g: float = 0.0,
+    rho0: float = 0.0,
+    f0_gap: float = 0.0,
+    L: float = 1.0,
+    seeds: int = 16,
+    **hyperparameters: float,
+) -> Instance:
+    """Return an experiment with these constants on a theorem's schedule.
+
+    Parameters
+    ----------
+    T, K, m : rounds, local steps, clients
+    gap : 1 - lam of the network
+    sigma_l : root mean square of the gradient noise
+    sigma_g : heterogeneity at the minimizer. If it is positive, the curvatures L/2 and L alternate, because
+        the mean of clients with equal curvature does not depend on the network
+    rho0 : of SAM, rho = rho0/sqrt(T)
+    f0_gap : f(x^0) - f*, with the same start at all clients
+    L : smoothness; the mean curvature is 3 L/4
+    seeds : number of runs with SAM
+    hyperparameters : of the algorithm, as alpha=0.9
+    """
+    sign = np.resize([1.0, -1.0], m)
+    if m % 2:
+        sign[-1] = 0.0
+    share = sign / np.sqrt(max(np.mean(sign**2), 1 / m))
+    curvature = L * (0.75 + 0.25 * sign * bool(sigma_g))
+    task = Quadratic.diagonal(curvature[:, None], -(sigma_g * share / curvature)[:, None], sigma_l)
+    # heterogeneity is unbounded over all x where curvatures differ; the iterates stay next to the minimizer
+    task.constants = replace(task.constants, L=L, sigma_g=sigma_g)
+    network = with_gap(np.full((m, m), 1 / m), gap) if m > 1 else np.ones((1, 1))
+    known: dict[str, Any] = {"K": int(K), "rho0": rho0, "f0_gap": f0_gap, **hyperparameters}
+    algorithm = scheduled_algorithm(theorem, task, int(T), network, **known)
+    start = np.array([np.sqrt(2 * f0_gap / float(task.A.mean()))])
+    return Instance(task, algorithm, network, int(T), seeds, start)
+
+
+def clients_over(theorem: Theorem, vary: str, **constants: float) -> Callable[[float], Instance]:
+    """Return the experiment as a function of one quantity, other constants as given."""
+    name = {"1 - lam": "gap"}.get(vary, vary)
+
+    def at(value: float) -> Instance:
+        return clients(theorem, **{**constants, name: int(value) if name in ("K", "m") else value})
+
+    return at
