@@ -11,7 +11,7 @@ import dfltheory as dfl
 from dfltheory.bounds.symbols import GLOSSARY
 from dfltheory.errors import InputError, UnknownNameError
 from dfltheory.exact import exact_history
-from dfltheory.rates import Measured, measure, rate_fit, with_value
+from dfltheory.rates import Measured, fit_exponent, measure, rate_fit, with_value
 from dfltheory.rates.measured import together
 from dfltheory.verdicts.schedule import scheduled_algorithm
 from validation.crossings import sam_trap
@@ -245,6 +245,17 @@ def test_runs_with_sam_have_seeds_and_an_interval_from_them():
     assert found.exponent.estimate == pytest.approx(2, abs=0.1)
     assert 1e-6 < found.exponent.high - found.exponent.low < 1
     assert (found.predicted, found.verdict) == (2, "consistent")
+    # the seeds make the interval: without them the scatter about the line does
+    seeds = together([measure(experiment(value), COROLLARY) for value in found.x])
+    assert found.exponent == fit_exponent(found.x, found.measured, deviations=seeds)
+    assert found.exponent != fit_exponent(found.x, found.measured)
+
+
+def test_sam_is_sampled_however_small_rho_is():
+    experiment = clients(COROLLARY, T=5, m=2, sigma_l=1.0, rho0=1e-12, seeds=3)
+    assert measure(experiment, COROLLARY).deviations is not None
+    without = clients(COROLLARY, T=5, m=2, sigma_l=1.0, seeds=3)
+    assert measure(without, COROLLARY).deviations is None
 
 
 def test_sampled_runs_and_exact_expectations_fit_the_same_exponent():
