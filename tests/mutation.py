@@ -51,7 +51,7 @@ PACKAGES = {  # name: modules, tests
         ["bounds/papers/*.py", "bounds/papers/*/printed.py", "bounds/papers/*/corrected.py"],
         ["bounds/test_formulas.py", "bounds/test_theorem.py"],
     ),
-    "certificates": (["bounds/certificates/*.py"], ["bounds/test_certificates.py"]),
+    "inequalities": (["bounds/inequalities/*.py"], ["bounds/test_inequalities.py"]),
     "algorithms": (["algorithms/*.py"], ["algorithms"]),
     "training": (["training/*.py"], ["training"]),
     "tasks": (["tasks/*.py", "tasks/estimate/*.py"], ["tasks"]),

@@ -6,6 +6,8 @@ follows, and which the proof does not use.
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 
@@ -14,9 +16,10 @@ import sympy as sp
 from dfltheory.bounds import registry
 from dfltheory.bounds import symbols as s
 from dfltheory.bounds.algorithm_rounds import LETTERS, ROUNDS, same_round
-from dfltheory.bounds.certificates import files
-from dfltheory.bounds.checks.forms import quantities
 from dfltheory.bounds.hypotheses import Hypothesis
+from dfltheory.bounds.inequalities.by_form import quantities
+from dfltheory.bounds.inequalities.region import Region
+from dfltheory.bounds.inequalities.script_region import ScriptRegion
 from dfltheory.bounds.kernel import RULES, Fact, genuine
 from dfltheory.bounds.moments import (
     DUAL,
@@ -34,10 +37,9 @@ from dfltheory.bounds.moments import (
     sq,
 )
 from dfltheory.bounds.real_numbers import expression, need
+from dfltheory.bounds.regions import conditions_of
 from dfltheory.bounds.script import Corollary, Range, Script
-from dfltheory.bounds.signs import Algebra
-from dfltheory.bounds.steps import Put, Step
-from dfltheory.bounds.symbols import BUILT_IN, GLOSSARY, NEUTRAL
+from dfltheory.bounds.symbols import BUILT_IN, GLOSSARY, NEUTRAL, Quantity
 from dfltheory.bounds.theorem import Condition, Theorem
 from dfltheory.bounds.units import Expr
 from dfltheory.errors import InputError
@@ -103,7 +105,7 @@ def check(theorem: Theorem, script: Script | Corollary | None = None) -> Checked
         if script.case is not None and not _decidable(theorem, script):
             missing.append("the condition of the cases may be no real number")
         for case, stated in script.cases(theorem):
-            fact, lacks = _proof(stated, case, theorem)
+            fact, lacks = _proof(stated, case)
             facts.append(fact)
             missing += lacks
     lacks, used, idle = _assumptions(theorem, script, frozenset().union(*(f.uses for f in facts)))
@@ -115,7 +117,7 @@ def _decidable(theorem: Theorem, script: Script) -> bool:
     assert script.case is not None
     bare = replace(script, ranges=(), values={}, case=None, otherwise=None)
     sides = (theorem.expand(script.case.left), theorem.expand(script.case.right))
-    return all(Algebra(theorem, bare).is_real(side) for side in sides)
+    return all(ScriptRegion(theorem, bare).is_real(side) for side in sides)
 
 
 def _check_script(script: Script) -> None:
@@ -138,8 +140,8 @@ def _check_script(script: Script) -> None:
         _check_script(script.otherwise)
 
 
-def _proof(stated: Theorem, script: Script, whole: Theorem) -> tuple[Fact, list[str]]:
-    """The last fact of one case, and what it lacks to be the theorem ``whole`` there."""
+def _proof(stated: Theorem, script: Script) -> tuple[Fact, list[str]]:
+    """The last fact of one case, and what it lacks to be the theorem there."""
     fact = script.prove(**script.weights)
     if not genuine(fact):
         raise RuleError("a proof ends in a fact of the kernel")
@@ -150,20 +152,16 @@ def _proof(stated: Theorem, script: Script, whole: Theorem) -> tuple[Fact, list[
     missing += _meanings(stated, script, fact)
     if not fact.left or fact.left != _left(stated, fact):
         missing.append("the last fact is about another left-hand side")
-    algebra = Algebra(stated, script)
-    missing += algebra.complaints
+    region = ScriptRegion(stated, script)
+    missing += region.complaints
     absent = {GLOSSARY[n].symbol: int(x) for n, x in NEUTRAL.items()
               if n in BUILT_IN and n not in (*stated.needs, *stated.scope.letters)}  # fmt: skip
     demands = [(d, d.expr.subs(absent)) for d in fact.demands]
-    missing += [f"not shown: {d.why}" for d, expr in demands if not algebra.holds(expr, d.strict)]
+    missing += [f"not shown: {d.why}" for d, expr in demands if not region.holds(expr, d.strict)]
     derived = sp.Add(*fact.right.values()).subs(absent)
-    closed = {symbol: form for weights in script.lags for symbol, form in weights.meanings.items()}
     if any(m.kind != "one" for m in fact.right):
         missing.append("the last fact's bound is not a constant")
-    elif not (
-        _certified(whole, stated, stated.expand(derived).subs(closed))
-        or (stated is whole and algebra.holds(sp.Add(*stated.parts.values()) - derived))
-    ):
+    elif not region.holds(sp.Add(*stated.parts.values()) - derived):
         missing.append("not shown: what is derived is at most the bound")
     return fact, missing
 
@@ -182,24 +180,6 @@ def _algorithm(theorem: Theorem, fact: Fact) -> list[str]:
     if not same_round(fact.of, ROUNDS[name]):
         return [f"the proof is about another algorithm than {name}: an update differs"]
     return []
-
-
-def _steps(theorem: Theorem) -> list[Step]:
-    """The declared steps to a registered theorem."""
-    claim = f"{theorem.key}:{theorem.variant}"
-    return [step for step in registry.all_steps() if step.claim == claim and registry.registered(theorem)]
-
-
-def _certified(theorem: Theorem, stated: Theorem, derived: Expr) -> bool:
-    """Does a step that starts from this much, under conditions that are here, have a certificate?"""
-    held = [(stated.expand(c.slack), c.strict) for c in stated.conditions]
-    return any(
-        all(any(is_zero(c.slack - x) and (sure or not c.strict) for x, sure in held) for c in conditions)
-        and is_zero(way.derived()[0] - derived)
-        and files.certified(step)
-        for step in _steps(theorem)
-        for way, conditions in step.ways()
-    )
 
 
 def _assumptions(
@@ -247,30 +227,60 @@ def _answer(
 
 
 def _corollary(theorem: Theorem, script: Corollary) -> Checked:
-    """The parent holds for all step sizes under its conditions, which the step's certificate shows too."""
+    """The parent's bound and conditions, with the corollary's schedule substituted, against its own."""
     parent = checked(script.of)
     source, missing = parent.theorem, list(parent.missing)
     if (source.lhs, source.scope) != (theorem.lhs, theorem.scope) or not set(source.assumptions) <= set(
         theorem.assumptions
     ):
-        missing.append(f"{theorem} speaks of other runs than {source}")
-    if any(c.strict for c in source.conditions):
-        missing.append(f"a certificate shows that no condition of {source} fails, not that it is strict")
-    for step in _steps(theorem):
-        put = {name: e for o in step.operations if isinstance(o, Put) for name, e in o.values.items()}
-        values = put if put and theorem.kind != "theorem" else source.schedule
-        plain = step.start == script.of and not (step.under or step.otherwise)
-        if (
-            plain
-            and all(isinstance(o, Put) for o in step.operations)
-            and values == theorem.schedule
-            and (put == {} or values is put)
-            and files.certified(step)
-        ):
-            break
-    else:
-        missing.append(f"no certificate shows that {theorem} follows from {source} by its schedule")
+        missing.append(f"{theorem} covers other runs than {source}")
+    for_all_steps = source.kind == "theorem" and theorem.kind != "theorem"
+    if not for_all_steps and source.schedule != theorem.schedule:
+        missing.append(f"{theorem} and {source} have different schedules")
+    schedule = theorem.schedule if for_all_steps else {}
+    with quantities({*BUILT_IN, *theorem.symbols}):
+        missing += _not_implied(theorem, source, schedule)
     return _answer(theorem, parent.facts, set(parent.assumptions), parent.idle, missing)
+
+
+def _not_implied(theorem: Theorem, source: Theorem, schedule: Mapping[str, Expr]) -> list[str]:
+    """What is not shown of: under the corollary's conditions its schedule is in the ranges of the step sizes
+    and meets the source's conditions, and then the source's bound is at most the corollary's."""
+    region = Region(conditions_of(theorem))
+    values = {GLOSSARY[name].symbol: sp.sympify(value) for name, value in schedule.items()}
+
+    def scheduled(expr: Expr) -> Expr:
+        return source.expand(expr).subs(values, simultaneous=True)
+
+    missing = [
+        f"not shown: {name} = {value} is in its range"
+        for name, value in schedule.items()
+        if not _in_range(region, GLOSSARY[name], sp.sympify(value))
+    ]
+    missing += [
+        f"not shown: {c.name}, a condition of {source}"
+        for c in source.conditions
+        if not region.holds(scheduled(c.slack), c.strict)
+    ]
+    own = {name: theorem.expand(part) for name, part in theorem.parts.items()}
+    derived = {name: scheduled(part) for name, part in source.parts.items()}
+    if own.keys() == derived.keys():
+        differences = [own[name] - derived[name] for name in own]
+    else:
+        differences = [sp.Add(*own.values()) - sp.Add(*derived.values())]
+    if not all(map(region.holds, differences)):
+        missing.append(f"not shown: the bound of {source} is at most that of {theorem}")
+    return missing
+
+
+def _in_range(region: Region, quantity: Quantity, value: Expr) -> bool:
+    """Is a quantity of a schedule proved to be in its range?"""
+    if quantity.whole and not value.is_Integer:
+        return False
+    above = region.holds(value - sp.Rational(quantity.low), strict=quantity.open_low)
+    if math.isinf(quantity.high):
+        return above
+    return above and region.holds(sp.Rational(quantity.high) - value, strict=quantity.open_high)
 
 
 @cache

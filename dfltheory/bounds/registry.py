@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
@@ -29,7 +29,7 @@ GROUP = "dfltheory.papers"
 """The entry points by which other packages bring papers: name = the paper's key, value = its module."""
 
 _STATEMENTS = ("printed", "corrected")
-_DECLARED = ("derivations", "rederivation", "script", "forms")
+_DECLARED = ("derivations", "script")
 _MAIN = ("theorem", "corollary", "rate", "lower bound")
 """Kinds of statements that ``keys`` lists."""
 _ADDED: ContextVar[tuple[Theorem, ...]] = ContextVar("added", default=())
@@ -122,7 +122,7 @@ def _declared(attribute: str) -> Iterator[Any]:
 
 
 def all_steps() -> tuple[Any, ...]:
-    """The steps of proofs that are declared: as the papers have them, and as the re-derived proofs do."""
+    """The declared steps of proofs."""
     return tuple(_declared("STEPS"))
 
 
@@ -134,11 +134,6 @@ def inequalities() -> tuple[Any, ...]:
 def scripts() -> tuple[Any, ...]:
     """The proofs that are scripts of the kernel (:mod:`dfltheory.bounds.kernel`)."""
     return tuple(_declared("SCRIPTS"))
-
-
-def forms(paper: str) -> Mapping[str, Any]:
-    """The normal forms in which certificates of a paper's steps are looked for, by claim."""
-    return getattr(_part(paper, "forms"), "FORMS", {})
 
 
 def keys(paper: str | None = None, *, all: bool = False) -> tuple[str, ...]:

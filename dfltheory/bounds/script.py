@@ -32,8 +32,7 @@ class Script:
     ``prove`` gives the last fact; ``grants``: which hypotheses each assumption of the theorem, in its words,
     is; ``ranges`` and ``values``: the quantities in which the remaining algebra is done, and the glossary's
     symbols in terms of them; ``lags``: the sums over steps that have symbols of their own; ``names``: the
-    theorem's abbreviations in terms of these; ``traded``: a symbol that a multiple of one of the theorem's
-    conditions may take out of an expression; ``weights``: the groups of weights in Young's inequality that
+    theorem's abbreviations in terms of these; ``weights``: the groups of weights in Young's inequality that
     ``prove`` takes by name and that may be chosen, each positive and of sum at most 1; ``case``: a condition
     under which this is the proof, and ``otherwise`` the proof where it does not hold.
     """
@@ -45,7 +44,6 @@ class Script:
     values: Mapping[sp.Symbol, Expr] = field(default_factory=dict)
     lags: tuple[Lag, ...] = ()
     names: Mapping[sp.Symbol, Expr] = field(default_factory=dict)
-    traded: sp.Symbol | None = None
     weights: Mapping[str, Sequence[Expr]] = field(default_factory=dict)
     case: Condition | None = None
     otherwise: Script | None = None
@@ -61,8 +59,8 @@ class Script:
 
 @dataclass(frozen=True)
 class Corollary:
-    """``claim`` follows from ``of`` (both key:variant) by the declared step between them, which has a
-    certificate: under the claim's schedule, or with larger constants."""
+    """``claim`` follows from ``of`` (both key:variant): under the claim's schedule, or with larger
+    constants."""
 
     claim: str
     of: str

@@ -161,111 +161,30 @@ class Telescope:
         return [(f"divides by {name}'s coefficient", slope) for name, slope in self._slopes(expr).items()]
 
 
-@dataclass(frozen=True)
-class Absorb:
-    """Sum a descent as ``Telescope`` does, but keep only ``w_j`` of each coefficient: ``sum_j w_j G_j <=
-    f0_gap/T + r`` where every ``c_j >= w_j``."""
-
-    weights: Mapping[Expr, Expr]
-
-    def apply(self, expr: Expr) -> Expr:
-        T = GLOSSARY["T"].symbol
-        rest = sp.expand(expr).xreplace(dict.fromkeys(self.weights, sp.S.Zero))
-        return GLOSSARY["f0_gap"].symbol / T + rest
-
-    def needs(self, expr: Expr) -> list[tuple[str, Expr]]:
-        whole = sp.expand(expr)
-        return [
-            (f"keeps {weight} of {quantity}", -whole.coeff(quantity) - weight)
-            for quantity, weight in self.weights.items()
-        ]
-
-
-@dataclass(frozen=True)
-class Put:
-    """Put values in the place of quantities, as the step sizes of a schedule."""
-
-    values: Mapping[str, Expr]
-
-    def apply(self, expr: Expr) -> Expr:
-        chosen = {GLOSSARY[n].symbol: sp.sympify(e) for n, e in self.values.items()}
-        return expr.subs(chosen, simultaneous=True)
-
-    def needs(self, expr: Expr) -> list[tuple[str, Expr]]:
-        return []
-
-
-@dataclass(frozen=True)
-class Minkowski:
-    """The square of a sum of roots: ``E||sum_i a_i||^2 <= (sum_i (E||a_i||^2)^(1/2))^2``."""
-
-    roots: tuple[Expr, ...]
-
-    def apply(self, expr: Expr) -> Expr:
-        return expr + sp.Add(*self.roots) ** 2
-
-    def needs(self, expr: Expr) -> list[tuple[str, Expr]]:
-        return [(f"squares {root}", root) for root in self.roots]
-
-
-@dataclass(frozen=True)
-class Given:
-    """``what`` of the hypotheses a step uses without a trace in its algebra: ``quantity`` is not negative."""
-
-    what: str
-    quantity: Expr
-
-    def apply(self, expr: Expr) -> Expr:
-        return expr
-
-    def needs(self, expr: Expr) -> list[tuple[str, Expr]]:
-        return [(f"uses that {self.what}", self.quantity)]
-
-
-def young(weights: Sequence[Expr], *terms: Expr) -> Expr:
-    """(sum_i a_i)^2 <= sum_i a_i^2/w_i for positive weights that sum to at most 1; here of a_i^2."""
-    if not all(w > 0 for w in weights) or sum(weights) > 1 or len(weights) != len(terms):
-        raise ValueError(f"weights {weights} of {len(terms)} squares must be positive and sum to at most 1")
-    return sp.Add(*(term / w for term, w in zip(terms, weights, strict=True)))
-
-
-Operation = (
-    Plus | Times | Replace | Share | Solve | Squared | Telescope | Average | Absorb | Put | Minkowski | Given
-)
+Operation = Plus | Times | Replace | Share | Solve | Squared | Telescope | Average
 
 
 @dataclass(frozen=True)
 class Step:
     """``claim`` is said to follow from ``start`` by ``operations`` wherever the conditions of ``under``
-    hold; where its one condition does not, ``otherwise`` is another way to the same claim."""
+    hold."""
 
     claim: str
     says: str
     start: Cited
     operations: tuple[Operation, ...] = ()
     under: str | None = None
-    otherwise: Step | None = None
 
     @property
     def theorem(self) -> Theorem:
         key, _, variant = self.claim.partition(":")
         return registry.get(key, variant or "printed")
 
-    def ways(self, stated: Sequence[Condition] | None = None) -> list[tuple[Step, tuple[Condition, ...]]]:
-        """The derivations, and the conditions under which each is claimed, ``stated`` in place of the claim's
-        own: of two, opposite ones are last."""
+    def conditions(self, stated: Sequence[Condition] | None = None) -> tuple[Condition, ...]:
+        """The conditions under which the step is claimed, ``stated`` in place of the claim's own."""
         stated = conditions_of(self.theorem) if stated is None else stated
         key, _, variant = (self.under or "").partition(":")
-        added = conditions_of(registry.get(key, variant or "printed")) if key else ()
-        if self.otherwise is None:
-            return [(self, (*stated, *added))]
-        if len(added) != 1:
-            raise ValueError(
-                f"{self.claim}: one condition has an opposite case, and {self.under} has {len(added)}"
-            )
-        case = added[0]
-        opposite = Condition(f"not ({case.name})", case.right, case.left)
-        return [(self, (*stated, case)), (self.otherwise, (*stated, opposite))]
+        return (*stated, *(conditions_of(registry.get(key, variant or "printed")) if key else ()))
 
     def derived(self) -> tuple[Expr, list[tuple[str, Expr]]]:
         """What the operations give, and what must be non-negative for them to be right; with ``given``."""
@@ -277,13 +196,11 @@ class Step:
         return expr, demands + self.given()
 
     def given(self) -> list[tuple[str, Expr]]:
-        """The conditions of the statements that the step cites, with the values that are put in later."""
+        """The conditions of the statements that the step cites."""
         found = inherited(self.start)
         for operation in self.operations:
             if isinstance(operation, Plus | Replace):
                 found += inherited(operation.source)
-            if isinstance(operation, Put):
-                found = [(what, operation.apply(slack)) for what, slack in found]
         return list(dict(found).items())
 
 
@@ -301,9 +218,7 @@ def inherited(source: Cited) -> list[tuple[str, Expr]]:
 
 def cites(step: Step) -> tuple[Theorem, ...]:
     """The registered statements that a step starts from or puts in."""
-    ways = (step,) if step.otherwise is None else (step, step.otherwise)
-    operations = [o for way in ways for o in way.operations]
-    sources = (*(way.start for way in ways), *(o.source for o in operations if isinstance(o, Plus | Replace)))
+    sources = (step.start, *(o.source for o in step.operations if isinstance(o, Plus | Replace)))
     found = [source.partition(":") for source in sources if isinstance(source, str)]
     return tuple(registry.get(key, variant or "printed") for key, _, variant in found)
 

@@ -28,11 +28,11 @@ from dfltheory.bounds.checks.corollaries import (
 )
 from dfltheory.bounds.checks.derivations import check_step
 from dfltheory.bounds.checks.extremes import check_extremes
-from dfltheory.bounds.checks.forms import monotone
 from dfltheory.bounds.checks.inequalities import refute
 from dfltheory.bounds.checks.monotone import check_monotone
 from dfltheory.bounds.checks.run import CHECKS, audit_statement
 from dfltheory.bounds.checks.units import check_units
+from dfltheory.bounds.inequalities.by_form import monotone
 from dfltheory.bounds.rates import Monomial, leading, slowest_in_t
 from dfltheory.bounds.steps import (
     Matrices,

@@ -273,7 +273,7 @@ def test_a_bound_without_a_horizon_is_examined_all_the_same():
     assert [f for f in check_extremes(bare) if f.severity == "error"] == []
 
 
-# -- limits by form and by certificate ----------------------------------------------------------------
+# -- limits -----------------------------------------------------------------------------------------
 
 
 def how(theorem, name):
@@ -281,11 +281,10 @@ def how(theorem, name):
     return found
 
 
-def test_the_limits_of_theorem_a_are_proved_and_that_of_many_rounds_is_certified():
+def test_the_limits_of_theorem_a_are_proved():
     told = limits(GOOD)
     assert told["sampled"] == []
-    assert told["certified"] == ["T -> infinity"]
-    assert {"m -> 1", "lam -> 0", "rho -> 0", "Q -> infinity"} <= set(told["proved"])
+    assert {"m -> 1", "lam -> 0", "rho -> 0", "Q -> infinity", "T -> infinity"} <= set(told["proved"])
 
 
 @pytest.mark.parametrize(("term", "name"), [
@@ -301,8 +300,8 @@ def test_a_limit_that_is_none_or_no_polynomial_one_is_not_proved(term, name):
     assert any(told.startswith(f"{name} -> ") for told in last)
 
 
-def test_a_divisor_that_the_conditions_keep_positive_at_the_end_is_certified():
+def test_a_divisor_that_the_conditions_keep_positive_at_the_end_is_proved():
     """1/(1 - 4 a + K - 1) with a = eta K L <= 1/8, at K = 1; the conditions are needed."""
     term = s.sigma_l**2 / (s.K - 4 * s.eta * s.K * s.L)
-    assert how(planted(more=term), "K") == "certified"
+    assert how(planted(more=term), "K") == "proved"
     assert how(replace(planted(more=term), conditions=()), "K") == "sampled"

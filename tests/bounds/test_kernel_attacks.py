@@ -14,7 +14,7 @@ from dfltheory import bounds
 from dfltheory.bounds import kernel as r
 from dfltheory.bounds import proved, registry
 from dfltheory.bounds import symbols as s
-from dfltheory.bounds.checks import forms
+from dfltheory.bounds.inequalities import by_form as forms
 from dfltheory.bounds.moments import E, Lag, N, RuleError, X, one, root
 from dfltheory.bounds.papers.dfedsam import script as dfedsam
 from dfltheory.bounds.papers.dfedsgpsm import script as sgpsm
@@ -156,23 +156,54 @@ def test_a_proof_about_another_algorithm_is_none():
 @pytest.mark.parametrize(
     ("claim", "of", "why"),
     [
-        ("dfedadmm.theorem_1:corrected_b1_sharper", "dfedadmm.theorem_1:corrected_b1_sharper", "strict"),
-        ("dfedadmm.corollary_1:corrected", "dfedadmm.theorem_1:corrected_b1", "by its schedule"),
-        ("dfedadmm.theorem_1:corrected_b0", "dfedadmm.theorem_1:corrected_b1_prime", "by its schedule"),
-        ("dfedsgpsm.theorem_1:corrected_minimal", "dfedsgpsm.theorem_1:corrected", "by its schedule"),
-        ("dfedsam.theorem_4_5:corrected_sharper", "dfedsam.theorem_4_5:corrected", "by its schedule"),
+        ("dfedsam.theorem_4_5:corrected_sharper", "dfedsam.theorem_4_5:corrected", "the bound of"),
+        ("dfedsam.theorem_4_5:corrected", "dfedsam.theorem_4_5:corrected_init", "a condition of"),
+        ("dfedadmm.corollary_1:corrected_paper_schedule", "dfedadmm.corollary_1:corrected", "schedules"),
+        ("dfedsam.corollary_4_6:corrected", "dfedadmm.theorem_1:corrected_b1_prime", "other runs"),
     ],
 )
-def test_a_corollary_follows_by_a_step_that_puts_its_schedule_in_and_has_a_certificate(claim, of, why):
+def test_a_corollary_follows_from_no_parent_with_smaller_bound_or_more_conditions(claim, of, why):
     told = proved.check(registry.get(*claim.split(":")), Corollary(claim, of)).missing
     assert any(why in said for said in told)
 
 
-def test_a_corollary_with_another_schedule_has_no_certificate():
+def test_a_theorem_follows_from_itself_under_a_strict_condition():
+    claim = "dfedadmm.theorem_1:corrected_b1_sharper"
+    assert proved.check(registry.get(*claim.split(":")), Corollary(claim, claim)).proved
+
+
+def test_a_corollary_with_another_schedule_is_not_proved():
     claim = "dfedsam.corollary_4_6:corrected"
     theorem = registry.get(*claim.split(":"))
     slower = replace(theorem, schedule={n: e / 2 for n, e in theorem.schedule.items()})
     assert not proved.check(slower, proved.scripts()[claim]).proved
+
+
+@pytest.mark.parametrize("value", [-1 / s.L, 0 * s.L])
+def test_a_corollary_with_a_step_size_out_of_range_is_not_proved(value):
+    """A negative step size meets every upper bound of the step size."""
+    claim = "dfedsam.corollary_4_6:corrected"
+    theorem = registry.get(*claim.split(":"))
+    wrong = replace(theorem, schedule={**theorem.schedule, "eta": value})
+    missing = proved.check(wrong, proved.scripts()[claim]).missing
+    assert any("eta" in why and "range" in why for why in missing)
+
+
+@pytest.mark.parametrize(
+    "claim", [c for c, script in proved.scripts().items() if isinstance(script, Corollary)]
+)
+def test_a_corollary_with_a_smaller_constant_or_a_weaker_condition_is_not_proved(claim):
+    theorem, script = registry.get(*claim.split(":")), proved.scripts()[claim]
+    for name, part in theorem.parts.items():
+        less = replace(theorem, parts={**theorem.parts, name: part * sp.Rational(9, 10)})
+        assert any("the bound of" in why for why in proved.check(less, script).missing)
+    for i, condition in enumerate(theorem.conditions):
+        weaker = replace(condition, left=condition.left / 2)
+        others = (*theorem.conditions[:i], weaker, *theorem.conditions[i + 1 :])
+        assert any(
+            "a condition of" in why
+            for why in proved.check(replace(theorem, conditions=others), script).missing
+        )
 
 
 def test_a_sum_of_weights_has_a_symbol_of_its_own():
@@ -267,25 +298,25 @@ def test_the_weights_of_a_proof_are_those_of_its_script():
 
 
 def test_what_is_0_at_the_far_end_of_a_range_is_not_positive():
-    algebra = proved.Algebra(*stated(ADMM))
-    assert not algebra.holds(s.lam_admm - s.eta, strict=True)
-    assert not algebra.holds(1 - s.eta / s.lam_admm, strict=True)
-    assert algebra.holds(s.lam_admm - s.eta)
-    assert algebra.holds(2 * s.lam_admm - s.eta, strict=True)
+    region = proved.ScriptRegion(*stated(ADMM))
+    assert not region.holds(s.lam_admm - s.eta, strict=True)
+    assert not region.holds(1 - s.eta / s.lam_admm, strict=True)
+    assert region.holds(s.lam_admm - s.eta)
+    assert region.holds(2 * s.lam_admm - s.eta, strict=True)
 
 
 def test_an_odd_number_of_negative_factors_is_not_positive():
-    algebra = proved.Algebra(*stated(ADMM))
+    region = proved.ScriptRegion(*stated(ADMM))
     down = s.lam_admm * s.L - 2  # L lam_admm <= 1/2
-    assert algebra.holds(down / (down - 1), strict=True)
-    assert not algebra.holds(-down / (down - 1), strict=True)
-    assert not algebra.holds(down * (s.S2 - 1) / (down - 1), strict=True)
+    assert region.holds(down / (down - 1), strict=True)
+    assert not region.holds(-down / (down - 1), strict=True)
+    assert not region.holds(down * (s.S2 - 1) / (down - 1), strict=True)
 
 
 def test_a_symbol_without_a_sign_is_not_taken_for_one_that_is_not_negative():
-    algebra = proved.Algebra(*stated(ADMM))
-    assert not algebra.holds(sp.Symbol("x", real=True))
-    assert algebra.holds(sp.Symbol("x", nonnegative=True))
+    region = proved.ScriptRegion(*stated(ADMM))
+    assert not region.holds(sp.Symbol("x", real=True))
+    assert region.holds(sp.Symbol("x", nonnegative=True))
 
 
 def test_a_round_that_starts_at_0_is_no_count():

@@ -14,7 +14,7 @@ from dfltheory.bounds import kernel as r
 from dfltheory.bounds import proved, registry
 from dfltheory.bounds import symbols as s
 from dfltheory.bounds.algorithm_rounds import ROUNDS, same_round
-from dfltheory.bounds.checks import forms
+from dfltheory.bounds.inequalities import by_form as forms
 from dfltheory.bounds.moments import (
     DUAL,
     EHAT,
@@ -272,10 +272,10 @@ def test_imaginary_coefficient_proves_nothing(share):
 
 def test_a_root_is_real_only_under_a_condition():
     theorem, _ = stated()
-    algebra = proved.Algebra(theorem, replace(stated()[1]))
+    region = proved.ScriptRegion(theorem, replace(stated()[1]))
     demand = next(d for d in r.young((1,), (sp.sqrt(1 - 2 * s.eta * s.L), U)).demands)
-    assert algebra.holds(demand.expr)  # eta K L <= 1/8
-    wide = proved.Algebra(replace(theorem, conditions=()), replace(stated()[1], ranges=(), values={}))
+    assert region.holds(demand.expr)  # eta K L <= 1/8
+    wide = proved.ScriptRegion(replace(theorem, conditions=()), replace(stated()[1], ranges=(), values={}))
     assert not wide.holds(demand.expr)
 
 
@@ -621,7 +621,7 @@ def test_squares_of_complex_numbers_are_not_nonnegative():
     assert not forms.nonnegative(sp.Symbol("z") ** 2)
     assert not forms.nonnegative(sp.Symbol("z", imaginary=True) ** 2)
     assert forms.nonnegative(sp.Symbol("z", real=True) ** 2)
-    algebra = proved.Algebra(*stated())
-    assert not algebra.holds(sp.nan)
-    assert not algebra.holds(sp.oo)
-    assert not algebra.holds(sp.I**2 * s.lam)
+    region = proved.ScriptRegion(*stated())
+    assert not region.holds(sp.nan)
+    assert not region.holds(sp.oo)
+    assert not region.holds(sp.I**2 * s.lam)

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from dfltheory import bounds
 from dfltheory.bounds import registry
 from dfltheory.bounds import symbols as s
-from dfltheory.bounds.checks.forms import nonnegative, positive
 from dfltheory.bounds.checks.inequalities import check_inequalities, refute
 from dfltheory.bounds.checks.proofs import exact_high, exact_low, least_value, prove
+from dfltheory.bounds.inequalities.by_form import nonnegative, positive
 from dfltheory.bounds.steps import Matrices, Scalar
 
 x, y, k = (sp.Symbol(n, positive=True) for n in ("x", "y", "k"))

@@ -72,6 +72,6 @@ import sys
 from dfltheory import bounds
 bounds.{call}
 parts = {{name.rpartition(".")[2] for name in sys.modules if ".bounds.papers.dfed" in name}}
-assert not parts & {{"script", "rederivation", "forms"}}, parts
+assert not parts & {{"script", "derivations"}}, parts
 """
     subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT)

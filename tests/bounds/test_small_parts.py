@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 import sympy as sp
 
-from dfltheory.bounds.checks.forms import positive
 from dfltheory.bounds.checks.inequalities import _shown
 from dfltheory.bounds.checks.proofs import prove_by_shape
+from dfltheory.bounds.inequalities.by_form import positive
 from dfltheory.bounds.moments import Lag, X
 from dfltheory.bounds.rates import _own_order
 from dfltheory.bounds.symbols import GLOSSARY, GRADIENT, LENGTH

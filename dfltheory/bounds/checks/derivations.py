@@ -62,8 +62,7 @@ def _checked(theorem: Theorem, step: Step) -> Iterator[Finding]:
     if theorem.order:
         yield from _check_order(step, theorem)
         return
-    for way, conditions in step.ways(conditions_of(theorem)):
-        yield from _check_way(way, theorem, conditions)
+    yield from _check_way(step, theorem, step.conditions(conditions_of(theorem)))
 
 
 def _elsewhere(step: Step, theorem: Theorem) -> Iterator[Finding]:

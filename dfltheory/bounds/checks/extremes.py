@@ -9,10 +9,7 @@ import numpy as np
 import sympy as sp
 
 from dfltheory.bounds import symbols as s
-from dfltheory.bounds.certificates.statement import Statement
 from dfltheory.bounds.checks.finding import Finding, check, error, warning
-from dfltheory.bounds.checks.forms import positive
-from dfltheory.bounds.checks.monotone import made
 from dfltheory.bounds.checks.simpler import check_simpler, simpler_statements
 from dfltheory.bounds.checks.special import (
     ENDS,
@@ -21,6 +18,7 @@ from dfltheory.bounds.checks.special import (
     sam_fixed_point_in_order,
     simplest_case,
 )  # fmt: skip
+from dfltheory.bounds.inequalities.region import EVERYWHERE, Region
 from dfltheory.bounds.rates import leading, scheduled
 from dfltheory.bounds.regions import at, conditions_of, has_points, points_of
 from dfltheory.bounds.symbols import GLOSSARY
@@ -59,44 +57,44 @@ def check_extremes(theorem: Theorem) -> Iterator[Finding]:
 
 
 def limits(theorem: Theorem) -> dict[str, list[str]]:
-    """How each limit is known: by the form of the bound, which is continuous where no divisor vanishes; by
-    certificates, that a divisor is positive where the conditions hold, or that under the schedule the bound
-    is at most a constant over a power of T; or from samples alone, where it is neither."""
-    told: dict[str, list[str]] = {"proved": [], "certified": [], "sampled": []}
+    """Which limits are proved, and which are known from samples alone.
+
+    A limit is proved if no divisor vanishes there, as the bound is made of continuous functions; for
+    T -> infinity if the bound under the schedule is at most a constant over a power of T.
+    """
+    found: dict[str, list[str]] = {"proved": [], "sampled": []}
     for name, end in ENDS.items():
         if name in theorem.needs:
             symbol = GLOSSARY[name].symbol
-            told[_continuous(theorem, theorem.bound, symbol, int(end))].append(f"{name} -> {end:g}")
+            found[_continuous(theorem, theorem.bound, symbol, int(end))].append(f"{name} -> {end:g}")
     if "Q" in theorem.needs:
         left = sp.Dummy("left", nonnegative=True)  # lam^Q, which vanishes with lam and for Q -> infinity
         powers = {p: left ** (p.exp / s.Q) for p in theorem.bound.atoms(sp.Pow) if p.base == s.lam}
         bound = theorem.bound.xreplace(powers)
         free = bound.free_symbols & {s.lam, s.Q}
-        told["sampled" if free else _continuous(theorem, bound, left, 0)].append("Q -> infinity")
+        found["sampled" if free else _continuous(theorem, bound, left, 0)].append("Q -> infinity")
     if theorem.schedule:
-        told["certified" if _falls(theorem) else "sampled"].append("T -> infinity")
-    return told
+        found["proved" if _falls(theorem) else "sampled"].append("T -> infinity")
+    return found
 
 
 def _continuous(theorem: Theorem, bound: Expr, symbol: sp.Symbol, end: int) -> str:
-    """How it is known that no divisor vanishes at this end of the quantity's range."""
-    how = "proved"
-    for power in sorted(bound.atoms(sp.Pow), key=sp.default_sort_key):
+    """``proved`` if no divisor vanishes at this end of the quantity's range, else ``sampled``."""
+    conditions = [
+        replace(c, left=c.left.subs(symbol, end), right=c.right.subs(symbol, end))
+        for c in conditions_of(theorem)
+    ]
+    for power in bound.atoms(sp.Pow):
         base, exponent = power.base.subs(symbol, end), power.exp.subs(symbol, end)
-        if symbol not in power.free_symbols or exponent.is_nonnegative or positive(base):
+        if symbol not in power.free_symbols or exponent.is_nonnegative:
             continue
-        conditions = tuple(
-            replace(c, left=c.left.subs(symbol, end), right=c.right.subs(symbol, end))
-            for c in conditions_of(theorem)
-        )
-        if not made(theorem, Statement(sp.S.Zero, sp.S.Zero, conditions, (("it divides", base),))):
+        if not Region(conditions).holds(base, strict=True):
             return "sampled"
-        how = "certified"
-    return how
+    return "proved"
 
 
 def _falls(theorem: Theorem) -> bool:
-    """Is it certified that the scheduled bound, a sum of c T^-p, is at most the sum of these c over T to the
+    """Is it proved that the scheduled bound, a sum of c T^-p, is at most the sum of these c over T to the
     least of these p, which is positive?"""
     x = sp.Symbol("x", positive=True)
     spread: Expr = sp.expand(scheduled(theorem, theorem.bound).subs(s.T, x**-2))
@@ -104,9 +102,9 @@ def _falls(theorem: Theorem) -> bool:
     if not all(base == x and p.is_Integer and p > 0 for _, base, p in terms):
         return False
     least = min(p for *_, p in terms)
-    own, above = (sp.Add(*(c * s.T ** (-n / 2) for c, n in rows))
-                  for rows in ([(c, p) for c, _, p in terms], [(c, least) for c, *_ in terms]))  # fmt: skip
-    return made(theorem, Statement(own, above, (), ()))
+    own = sp.Add(*(c * s.T ** (-p / 2) for c, _, p in terms))
+    above = sp.Add(*(c * s.T ** (-least / 2) for c, _, _ in terms))
+    return EVERYWHERE.holds(above - own)
 
 
 def _many_gossip_steps(theorem: Theorem, points: dict[str, np.ndarray]) -> Iterator[Finding]:

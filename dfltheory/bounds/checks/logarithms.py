@@ -13,7 +13,7 @@ import numpy as np
 import sympy as sp
 from scipy.optimize import linprog
 
-from dfltheory.bounds.checks.forms import share
+from dfltheory.bounds.inequalities.by_form import share
 from dfltheory.bounds.symbols import GLOSSARY
 from dfltheory.bounds.theorem import Condition
 from dfltheory.bounds.units import Expr

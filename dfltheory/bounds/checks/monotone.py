@@ -9,13 +9,9 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from dfltheory.bounds import registry
-from dfltheory.bounds.certificates.files import REFUSED
-from dfltheory.bounds.certificates.form import Form
-from dfltheory.bounds.certificates.make import make
-from dfltheory.bounds.certificates.statement import Statement
 from dfltheory.bounds.checks.finding import Finding, check, error, note, numbers, warning
-from dfltheory.bounds.checks.forms import monotone, nonnegative
+from dfltheory.bounds.inequalities.by_form import monotone, nonnegative
+from dfltheory.bounds.inequalities.region import Region
 from dfltheory.bounds.regions import Points, at, conditions_of, has_points, points_of
 from dfltheory.bounds.symbols import GLOSSARY
 from dfltheory.bounds.theorem import Theorem
@@ -50,7 +46,7 @@ WORSE_UP = (
 )
 WORSE_DOWN = ("T", "delta", "Q")
 _LONG = 100
-"""A formula with more operations is not tried: its products take minutes, and none was ever certified."""
+"""Operations of the longest formula that is tried."""
 
 
 def has_monotonicity(theorem: Theorem) -> bool:
@@ -60,8 +56,7 @@ def has_monotonicity(theorem: Theorem) -> bool:
 
 @check("monotone")
 def check_monotone(theorem: Theorem) -> Iterator[Finding]:
-    """The bound in each constant over the admissible region: proved by its form, or by a certificate, or
-    else sampled and said so."""
+    """The bound in each constant over the admissible region: proved, or else sampled and said so."""
     if theorem.kind != "theorem":
         return
     try:
@@ -75,16 +70,15 @@ def check_monotone(theorem: Theorem) -> Iterator[Finding]:
         yield error(
             "bound", f"it is negative, {value[i]:.4g}, at {numbers(at(points, i))}", point=at(points, i)
         )
-    proofs, certificates, samples, left = [], [], [], {}
+    proofs, samples, left = [], [], {}
     moves = _moved_with(theorem)
     for name in theorem.needs:
         if name not in (*WORSE_UP, *WORSE_DOWN) or name in moves:
             continue
         up = name in WORSE_UP
-        open_terms = {part: e for part, e in theorem.terms.items() if not monotone(e, name, up)}
-        unproved = [part for part, e in open_terms.items() if not _certified(theorem, e, name, up)]
+        unproved = [part for part, e in theorem.terms.items() if not _monotone(theorem, e, name, up)]
         if not unproved:
-            (certificates if open_terms else proofs).append(name)
+            proofs.append(name)
             continue
         finding = _sampled(theorem, name, up, points, value)
         if finding is None:
@@ -95,9 +89,8 @@ def check_monotone(theorem: Theorem) -> Iterator[Finding]:
     yield note(
         "bound",
         f"monotone as it should be in: {', '.join(proofs) or 'none'} (proved); "
-        f"{', '.join(certificates) or 'none'} (certified); "
         f"{', '.join(samples) or 'none'} (sampled)"
-        + (f"; no certificate was found for the terms: {', '.join(left)}" if left else ""),
+        + (f"; no proof was found for the terms: {', '.join(left)}" if left else ""),
     )
 
 
@@ -108,68 +101,56 @@ def _moved_with(theorem: Theorem) -> set[str]:
     return {*theorem.lhs.carries, *(s.name for e in put_in for s in sp.sympify(e).free_symbols)}
 
 
-def _certified(theorem: Theorem, term: Expr, name: str, up: bool) -> bool:
-    """Is it certified that a term does not fall (or does not rise) with the constant where the conditions
-    hold: each side of a maximum, as the term is continuous; each part of a sum, each factor of a product that
-    is not negative, and what a power is taken of; or what the whole grows by?"""
+def _monotone(theorem: Theorem, term: Expr, name: str, up: bool) -> bool:
+    """Is it proved that a term does not fall (or does not rise) with a constant where the conditions hold?
+
+    A maximum is monotone if each of its arguments is, as the term is continuous; a sum if each term is; a
+    product of nonnegative factors if each factor is; a power if its base is. Otherwise the sign of the
+    derivative decides.
+    """
     symbol, largest = GLOSSARY[name].symbol, next(iter(term.atoms(sp.Max)), None)
     if largest is not None:
-        return all(_certified(theorem, term.xreplace({largest: side}), name, up) for side in largest.args)
+        return all(_monotone(theorem, term.xreplace({largest: side}), name, up) for side in largest.args)
     if symbol not in term.free_symbols or monotone(term, name, up):
         return True
+    parts = _parts(theorem, term, up)
+    by_parts = bool(parts) and all(_monotone(theorem, part, name, way) for part, way in parts)
+    return by_parts or _grows(theorem, term, symbol, up)
+
+
+def _parts(theorem: Theorem, term: Expr, up: bool) -> list[tuple[Expr, bool]]:
+    """Parts of a term, and whether each must rise for the term to go ``up``; none where this is not known."""
     base, power = term.as_base_exp()
-    parts = [(term, up)]
     if term.is_Add:
-        parts = [(part, up) for part in term.args]
-    elif power != 1 and power.is_number:
-        parts = [(base, up == bool(power > 0))] * _signed(theorem, base)
-    elif term.is_Mul:
-        parts = [(f, up) for f in term.args] * all(_signed(theorem, f) for f in term.args)
-    whole = parts in ([], [(term, up)])
-    return (not whole and all(_certified(theorem, part, name, way) for part, way in parts)) or _grown(
-        theorem, term, symbol, up
-    )
+        return [(part, up) for part in term.args]
+    if power != 1 and power.is_number:
+        return [(base, up == bool(power > 0))] if _nonnegative(theorem, base) else []
+    if term.is_Mul and all(_nonnegative(theorem, factor) for factor in term.args):
+        return [(factor, up) for factor in term.args]
+    return []
 
 
-def _grown(theorem: Theorem, term: Expr, symbol: sp.Symbol, up: bool) -> bool:
-    """Is there a certificate of what a term grows by, with one more where the constant is whole? Where there
-    is no derivative, since a root is 0, it is continuous."""
-    growth: Any = (
-        term.subs(symbol, symbol + 1) - term if GLOSSARY[symbol.name].whole else sp.diff(term, symbol)
-    )
+def _grows(theorem: Theorem, term: Expr, symbol: sp.Symbol, up: bool) -> bool:
+    """Has the derivative the right sign, or for a whole number the growth from n to n + 1? Where there is no
+    derivative, since a root is 0, the term is continuous."""
+    if GLOSSARY[symbol.name].whole:
+        growth: Any = term.subs(symbol, symbol + 1) - term
+    else:
+        growth = sp.diff(term, symbol)
     roots = {
         sp.sqrt(p.base) for p in growth.atoms(sp.Pow) if p.exp == -sp.S.Half and symbol in p.free_symbols
     }
     growth = sp.expand_mul(growth * sp.Mul(*roots)) if roots else growth
-    return _made(theorem, growth if up else -growth)
-
-
-def _signed(theorem: Theorem, expr: Expr) -> bool:
-    """Is it certified that this is not negative?"""
-    return nonnegative(expr) or _made(theorem, expr)
+    return _nonnegative(theorem, growth if up else -growth)
 
 
 @lru_cache(maxsize=1000)
-def _made(theorem: Theorem, claimed: Expr) -> bool:
-    """Is there a certificate of 0 <= this? The same factor is asked for with each constant."""
-    if sp.count_ops(claimed) > _LONG:
-        return False
-    return made(theorem, Statement(sp.S.Zero, claimed, conditions_of(theorem), ()))
-
-
-def made(theorem: Theorem, says: Statement) -> bool:
-    """Is there a certificate of this in a normal form of the theorem, or of its other variants?"""
-    paper = theorem.key.partition(".")[0]
-    forms = registry.forms(paper) if paper in registry.papers() else {}
-    alike = {claim: form for claim, form in forms.items() if claim.startswith(f"{theorem.key}:")}
-    own = alike.get(f"{theorem.key}:{theorem.variant}")
-    for form in (Form(), *([own] if own else alike.values()), Form(together=True)):
-        try:
-            make([says], form, most=1)
-        except REFUSED:
-            continue
+def _nonnegative(theorem: Theorem, expr: Expr) -> bool:
+    """Is it proved that an expression is not negative where the conditions hold? Factors are asked for with
+    each constant again."""
+    if nonnegative(expr):
         return True
-    return False
+    return sp.count_ops(expr) <= _LONG and Region(conditions_of(theorem)).holds(expr)
 
 
 def _sampled(theorem: Theorem, name: str, up: bool, points: Points, value: np.ndarray) -> Finding | None:

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 
 import sympy as sp
 
-from dfltheory.bounds.checks.forms import nonnegative
+from dfltheory.bounds.inequalities.by_form import nonnegative
 from dfltheory.bounds.steps import Scalar
 from dfltheory.bounds.units import Expr
 

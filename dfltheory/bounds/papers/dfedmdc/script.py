@@ -213,10 +213,7 @@ def scripts(number: int, proof: Proof) -> tuple[Script | Corollary, ...]:
         "corrected_same_round": (lambda **w: proof.same_round(w), *equal),
     }
     return (
-        *(
-            Script(f"{name}:{v}", prove, GRANTS, *box, traded=chi, weights=WEIGHTS)
-            for v, (prove, *box) in made.items()
-        ),
+        *(Script(f"{name}:{v}", prove, GRANTS, *box, weights=WEIGHTS) for v, (prove, *box) in made.items()),
         Corollary(f"dfedmdc.rate_theorem_{number}:corrected", f"{name}:corrected"),
     )
 

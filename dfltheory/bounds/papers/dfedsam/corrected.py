@@ -189,7 +189,7 @@ WEIGHTED = Constants(
     drift=R(399, 50),
     drift_noise=R(1193, 100),
 )
-"""The same steps with weights in every square of a sum (``rederivation.py``): less noise and consensus, a
+"""The same steps with weights in every square of a sum (``script.py``): less noise and consensus, a
 little more of the other terms than ``EXACT``."""
 TIGHT = Constants(
     optimization=R(2179, 1000),

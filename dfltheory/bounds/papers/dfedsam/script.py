@@ -1,9 +1,10 @@
 """Theorem A of DFedSAM and DFedSAM-MGS as a script of the kernel: each call is a rule, the last fact the
-theorem. Parts (i) to (iv) as in the proof on paper; the weights are those of ``rederivation.py``."""
+theorem. Parts (i) to (iv) as in the proof on paper."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import sympy as sp
 
@@ -26,14 +27,57 @@ from dfltheory.bounds.moments import (
     sq,
 )
 from dfltheory.bounds.papers.dfedsam.corrected import COMMON_START, CORRECTED_ASSUMPTIONS
-from dfltheory.bounds.papers.dfedsam.rederivation import CHOSEN, EQUAL, EQUAL_INIT, TIGHTEST, Weights
 from dfltheory.bounds.script import Corollary, Range, Script
+from dfltheory.bounds.units import Expr
 
 L, K, eta = s.L, s.K, s.eta
 A = Algorithm("DFedSAM", X - SAMPLED.sum(k) * eta, X - SAMPLED.sum(K) * eta, X.mean(), gossips=s.Q)
 xbar, apart = A.mean_model, A.local - A.mean_model
 own, g = A.grad(xbar), A.full(xbar)
 moved = MEAN - own
+
+
+@dataclass(frozen=True)
+class Weights:
+    """Weights of the squares, which sum to at most 1.
+
+    Attributes
+    ----------
+    bias : of L sqrt(E) + L rho
+    drift : of sqrt(Xi) + eta k (L e + zeta + sqrt(G)) + eta sqrt(k V), for the mean over k
+    most : of the same, for the largest k
+    spread : of the starts and of L K sqrt(E) + K zeta + sqrt(K V)
+    noise : of the mean step and its noise
+    """
+
+    bias: Sequence[Expr]
+    drift: Sequence[Expr]
+    most: Sequence[Expr]
+    spread: Sequence[Expr]
+    noise: Sequence[Expr]
+
+
+R = sp.Rational
+HALVES = (R(1, 2), R(1, 8), R(1, 8), R(1, 8), R(1, 8))
+EQUAL = Weights((R(1, 2), R(1, 2)), HALVES, HALVES, (R(1, 3), R(1, 3), R(1, 3)), (R(1, 2), R(1, 2)))
+EQUAL_INIT = Weights(EQUAL.bias, HALVES, HALVES, (R(1, 2), R(1, 6), R(1, 6), R(1, 6)), EQUAL.noise)
+CHOSEN = Weights(
+    (R(5090, 10000), R(4910, 10000)),
+    (R(524, 1000), R(95, 1000), R(120, 1000), R(1435, 10000), R(1175, 10000)),
+    (R(399, 1000), R(1275, 10000), R(1553, 10000), R(1898, 10000), R(1284, 10000)),
+    (R(2383, 10000), R(38085, 100000), R(38085, 100000)),
+    (R(1, 8), R(7, 8)),
+)
+"""Found by search; what they give is rounded up in the theorem. The last gives ||U + N||^2 <= 8
+||U||^2 + (8/7) ||N||^2, for which eta K L <= 1/8 leaves room."""
+TIGHTEST = Weights(
+    (R(361, 500), R(139, 500)),
+    (R(163, 250), R(19, 250), R(61, 1000), R(17, 125), R(3, 40)),
+    (R(241, 500), R(129, 1000), R(33, 250), R(19, 200), R(81, 500)),
+    (R(41, 200), R(59, 100), R(41, 200)),
+    (R(431, 1000), R(569, 1000)),
+)
+"""Found by a search over the weights of ``dfedsam.theorem_4_5:corrected_sharper``."""
 
 
 def steps() -> tuple[r.Fact, r.Fact, r.Fact]:
@@ -78,7 +122,7 @@ def drift(w: Weights) -> r.Fact:
         size,
         r.take_root(r.martingale(r.square(noise), k)),
     )
-    again, lost = sq(apart).at(steps="max"), sp.Rational(1, 64) / w.most[1]
+    again, lost = sq(apart).at(steps="max"), R(1, 64) / w.most[1]
     terms = (root(start), most, one("Z"), root(g), one("V"))
     square = r.square(path, dict(zip(terms, w.most, strict=True)))
     late = {m: lost if m == again else c.subs(k, K - 1) for m, c in square.right.items() if m != sq(start)}
@@ -137,8 +181,8 @@ VALUES = {
 def script(variant: str, w: Weights, start: Callable[[Algorithm], r.Fact], largest: int) -> Script:
     """The proof of a variant in a = eta K L <= 1/8, q = a lam^Q/(1 - lam^Q) <= 1/largest, v and z."""
     ranges = (
-        Range(a, eta * K * L, high=sp.Rational(1, 8)),
-        Range(q, eta * K * L * s.lam**s.Q / (1 - s.lam**s.Q), high=sp.Rational(1, largest)),
+        Range(a, eta * K * L, high=R(1, 8)),
+        Range(q, eta * K * L * s.lam**s.Q / (1 - s.lam**s.Q), high=R(1, largest)),
         Range(v, s.sigma_l + L * s.rho),
         Range(z, s.sigma_g + L * s.rho),
     )

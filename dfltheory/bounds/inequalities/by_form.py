@@ -27,7 +27,7 @@ def quantities(names: Iterable[str]) -> Iterator[None]:
         _NAMES.reset(token)
 
 
-def _quantity(base: Expr) -> Quantity | None:
+def quantity_of(base: Expr) -> Quantity | None:
     """The glossary's entry of a symbol."""
     if not base.is_Symbol or base.name not in GLOSSARY:
         return None
@@ -81,12 +81,12 @@ def _one(signs: set[int | None]) -> int | None:
 
 def share(base: Expr) -> bool:
     """A quantity between 0 and 1."""
-    entry = _quantity(base)
+    entry = quantity_of(base)
     return entry is not None and entry.high == 1
 
 
 def _count(base: Expr) -> bool:
-    entry = _quantity(base)
+    entry = quantity_of(base)
     whole = entry is not None and entry.whole and entry.low >= 1
     return whole or bool(base.is_Symbol and base.is_integer and base.is_positive)
 
@@ -169,4 +169,4 @@ def positive(expr: Expr) -> bool:
     return False
 
 
-__all__ = ["monotone", "nonnegative", "positive", "quantities", "share"]
+__all__ = ["monotone", "nonnegative", "positive", "quantities", "quantity_of", "share"]

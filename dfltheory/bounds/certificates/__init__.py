@@ -1,1 +1,0 @@
-"""Certificates of corrected statements: made, checked, and compared with the registry."""

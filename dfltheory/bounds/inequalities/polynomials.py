@@ -1,0 +1,299 @@
+"""Signs of polynomials on boxes, by their Bernstein coefficients and by facts: other polynomials with a sign.
+
+A polynomial is a dictionary from exponents to rational coefficients (``Poly.as_dict(native=True)``). Each
+variable has an :class:`Interval`. After ``x = low + (high - low) t`` the polynomial is a combination of
+Bernstein polynomials in t, or for an interval without end of powers of t = x - low. These are not negative on
+the interval, so the polynomial is not negative where its coefficients are not.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from sympy import QQ
+
+Exponents = tuple[int, ...]
+Terms = Mapping[Exponents, Any]
+"""Exponents -> rational coefficient, not 0."""
+
+_ZERO = QQ(0)
+_MOST_TERMS = 20_000
+_MOST_STEPS = 24
+_MOST_PAIRS = 40
+"""Pairs of terms of a polynomial and a fact of which each is tried as the factor between the two."""
+_HALVINGS = 1
+"""How often the widest bounded interval is halved."""
+
+
+@dataclass(frozen=True)
+class Interval:
+    """The values of a variable: from ``low`` to ``high`` (None: without end), each end included or not.
+
+    The ends are rational numbers of SymPy's domain ``QQ``.
+    """
+
+    low: Any = _ZERO
+    high: Any = None
+    open_low: bool = False
+    open_high: bool = False
+
+
+@dataclass(frozen=True)
+class Fact:
+    """A polynomial that is not negative in the region, or positive (``strict``)."""
+
+    terms: Terms
+    strict: bool = False
+
+
+def is_nonnegative(
+    terms: Terms,
+    intervals: Sequence[Interval],
+    facts: Sequence[Fact] = (),
+    possible: Callable[[Terms], bool] = lambda terms: True,
+    most_facts: int = 2,
+) -> bool:
+    """Is a polynomial proved to have no negative value where the facts have none?
+
+    Parameters
+    ----------
+    terms : the polynomial
+    intervals : those of its variables
+    facts : polynomials in the same variables that are not negative in the region
+    possible : False for a polynomial that is known to be negative somewhere in the region: no proof is tried
+    most_facts : number of facts that are used one after the other
+
+    Returns
+    -------
+    bool
+        False where no proof was found.
+    """
+    if not possible(terms):
+        return False
+    return all(
+        _by_coefficients(group, intervals, _HALVINGS)
+        or _by_facts(group, intervals, facts, possible, most_facts)
+        for group in _groups(terms, intervals, facts)
+    )
+
+
+def is_positive(
+    terms: Terms,
+    intervals: Sequence[Interval],
+    facts: Sequence[Fact] = (),
+    possible: Callable[[Terms], bool] = lambda terms: True,
+    most_facts: int = 2,
+) -> bool:
+    """Is a polynomial proved to be positive at every point of the box where the facts are not negative?"""
+    if not possible(terms):
+        return False
+    table = _bernstein(terms, intervals)
+    if table is not None and _positive_at_ends(table, intervals, _degrees(terms, len(intervals))):
+        return True
+    if not most_facts:
+        return False
+    strict_facts = [fact for fact in facts if fact.strict]
+    return any(
+        is_positive(rest, intervals, facts, possible, most_facts - 1)
+        for _, rest in _divisions(terms, intervals, facts)
+    ) or any(
+        is_positive(factor, intervals) and is_nonnegative(rest, intervals, facts, possible, most_facts - 1)
+        for factor, rest in _divisions(terms, intervals, strict_facts)
+    )
+
+
+def _groups(terms: Terms, intervals: Sequence[Interval], facts: Sequence[Fact]) -> Iterator[Terms]:
+    """The coefficients of the products of variables that are in no fact, and that only are not negative."""
+    used = {i for fact in facts for exponents in fact.terms for i, e in enumerate(exponents) if e}
+    free = [i for i, x in enumerate(intervals) if x.low == 0 and x.high is None and i not in used]
+    groups: dict[Exponents, dict[Exponents, Any]] = {}
+    for exponents, number in terms.items():
+        key = tuple(exponents[i] for i in free)
+        rest = tuple(0 if i in free else e for i, e in enumerate(exponents))
+        groups.setdefault(key, {})[rest] = number
+    yield from groups.values()
+
+
+def _by_coefficients(terms: Terms, intervals: Sequence[Interval], halvings: int) -> bool:
+    table = _bernstein(terms, intervals)
+    if table is None:
+        return False
+    if min(table.values(), default=0) >= 0:
+        return True
+    used = {i for exponents in terms for i, e in enumerate(exponents) if e}
+    bounded = [i for i in used if intervals[i].high is not None]
+    if not halvings or not bounded:
+        return False
+    widest = max(bounded, key=lambda i: (intervals[i].high - intervals[i].low, -i))
+    whole = intervals[widest]
+    middle = (whole.low + whole.high) / QQ(2)
+    halves = (replace(whole, high=middle), replace(whole, low=middle))
+    return all(
+        _by_coefficients(terms, [*intervals[:widest], half, *intervals[widest + 1 :]], halvings - 1)
+        for half in halves
+    )
+
+
+def _by_facts(
+    terms: Terms,
+    intervals: Sequence[Interval],
+    facts: Sequence[Fact],
+    possible: Callable[[Terms], bool],
+    most: int,
+) -> bool:
+    """A factor times a fact is taken from the polynomial, and the rest is not negative."""
+    return (
+        most > 0
+        and possible(terms)
+        and any(
+            possible(rest)
+            and (
+                _by_coefficients(rest, intervals, _HALVINGS)
+                or (
+                    _negative(rest) <= _negative(terms)
+                    and _by_facts(rest, intervals, facts, possible, most - 1)
+                )
+            )
+            for _, rest in _divisions(terms, intervals, facts)
+        )
+    )
+
+
+def _negative(terms: Terms) -> int:
+    """The number of terms that are subtracted."""
+    return sum(number < 0 for number in terms.values())
+
+
+def _divisions(
+    terms: Terms, intervals: Sequence[Interval], facts: Sequence[Fact]
+) -> Iterator[tuple[Terms, Terms]]:
+    """Factors without negative values and rests, ``terms = factor * fact + rest`` for one of the facts."""
+    for fact in (fact.terms for fact in facts):
+        pivots = [exponents for exponents, number in sorted(fact.items(), reverse=True) if number < 0]
+        for pivot, only_negative in itertools.product(pivots, (True, False)):
+            factor, rest = _divided(terms, fact, pivot, only_negative)
+            if factor and _by_coefficients(factor, intervals, 0):
+                yield factor, rest
+        if len(terms) * len(fact) > _MOST_PAIRS:
+            continue
+        for (exponents, number), (pivot, share) in itertools.product(terms.items(), fact.items()):
+            if number * share > 0 and _divides(pivot, exponents):
+                shift = tuple(a - b for a, b in zip(exponents, pivot, strict=True))
+                factor = {shift: number / share}
+                if _by_coefficients(factor, intervals, 0):
+                    yield factor, _without(terms, fact, shift, number / share)
+
+
+def _without(terms: Terms, fact: Terms, shift: Exponents, share: Any) -> dict[Exponents, Any]:
+    """A polynomial without ``share`` times a monomial times a fact."""
+    rest = dict(terms)
+    for exponents, number in fact.items():
+        there = tuple(a + b for a, b in zip(exponents, shift, strict=True))
+        left = rest.get(there, 0) - share * number
+        if left:
+            rest[there] = left
+        else:
+            rest.pop(there, None)
+    return rest
+
+
+def _divided(terms: Terms, fact: Terms, pivot: Exponents, only_negative: bool) -> tuple[Terms, Terms]:
+    """A factor and a rest, ``terms = factor * fact + rest``, whose (negative) terms ``pivot`` does not
+    divide; an empty factor where there is none, or it is long."""
+    rest, factor = dict(terms), {}
+    for _ in range(_MOST_STEPS):
+        hits = [e for e, c in rest.items() if (c < 0 or not only_negative) and _divides(pivot, e)]
+        if not hits:
+            return factor, rest
+        first = min(hits)
+        share = rest[first] / fact[pivot]
+        shift = tuple(a - b for a, b in zip(first, pivot, strict=True))
+        factor[shift] = factor.get(shift, 0) + share
+        rest = _without(rest, fact, shift, share)
+    return {}, terms
+
+
+def _divides(pivot: Exponents, exponents: Exponents) -> bool:
+    return all(e >= p for e, p in zip(exponents, pivot, strict=True))
+
+
+def _degrees(terms: Terms, count: int) -> list[int]:
+    return [max((exponents[i] for exponents in terms), default=0) for i in range(count)]
+
+
+def _bernstein(terms: Terms, intervals: Sequence[Interval]) -> Terms | None:
+    """The coefficients in the polynomials of the module's first lines; None where there are too many."""
+    degrees = _degrees(terms, len(intervals))
+    bounded = [d + 1 for d, x in zip(degrees, intervals, strict=True) if x.high is not None]
+    if math.prod(bounded) * len(terms) > _MOST_TERMS:
+        return None
+    table = terms
+    for i, (degree, interval) in enumerate(zip(degrees, intervals, strict=True)):
+        if degree and (interval.low or interval.high is not None):
+            table = _along(table, i, degree, interval)
+    return table
+
+
+def _along(table: Terms, i: int, degree: int, interval: Interval) -> Terms:
+    """The coefficients in variable ``i``, the other variables as they are."""
+    columns: dict[Exponents, list[Any]] = {}
+    for exponents, number in table.items():
+        others = (*exponents[:i], *exponents[i + 1 :])
+        columns.setdefault(others, [QQ(0)] * (degree + 1))[exponents[i]] = number
+    found = {}
+    for others, column in columns.items():
+        column = _shifted(column, interval.low)
+        if interval.high is not None:
+            column = _bernstein_column(column, interval.high - interval.low)
+        found |= {(*others[:i], k, *others[i:]): c for k, c in enumerate(column) if c}
+    return found
+
+
+def _shifted(column: Sequence[Any], low: Any) -> list[Any]:
+    """Coefficients in x - low of a polynomial with these coefficients in x."""
+    if not low:
+        return list(column)
+    degree = len(column) - 1
+    return [
+        sum(math.comb(j, k) * low ** (j - k) * column[j] for j in range(k, degree + 1))
+        for k in range(degree + 1)
+    ]
+
+
+def _bernstein_column(column: Sequence[Any], width: Any) -> list[Any]:
+    """Coefficients of C(d, k) t^k (1 - t)^(d - k), t = x/width, of a polynomial with these coefficients in x;
+    the last of them is its value at x = width."""
+    degree = len(column) - 1
+    scaled = [c * width**k / math.comb(degree, k) for k, c in enumerate(column)]
+    return [sum(math.comb(k, j) * scaled[j] for j in range(k + 1)) for k in range(degree + 1)]
+
+
+def _positive_at_ends(table: Terms, intervals: Sequence[Interval], degrees: Sequence[int]) -> bool:
+    """Has a combination without negative coefficients a positive one wherever each variable is inside its
+    interval, or at an end of it that is included?
+
+    Inside, all Bernstein polynomials are positive; at an end only the first or the last is.
+    """
+    if min(table.values(), default=0) < 0:
+        return False
+    choices: list[list[int | None]] = []
+    for interval, degree in zip(intervals, degrees, strict=True):
+        ends: list[int | None] = [] if interval.open_low else [0]
+        if interval.high is not None and not interval.open_high:
+            ends.append(degree)
+        choices.append(list(dict.fromkeys(ends)) if degree and ends else [None])
+    return all(
+        any(_compatible(exponents, corner) for exponents, number in table.items() if number > 0)
+        for corner in itertools.product(*choices)
+    )
+
+
+def _compatible(exponents: Exponents, corner: Sequence[int | None]) -> bool:
+    return all(at is None or e == at for e, at in zip(exponents, corner, strict=True))
+
+
+__all__ = ["Fact", "Interval", "Terms", "is_nonnegative", "is_positive"]

@@ -1,0 +1,278 @@
+"""Inequalities that are proved wherever some conditions hold: exact arithmetic, no sampling.
+
+An expression becomes a quotient of polynomials (:mod:`.rewriting`), whose factors have a sign by their
+Bernstein coefficients and by the conditions (:mod:`.polynomials`), or by induction over a whole number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+import sympy as sp
+from sympy import QQ
+from sympy.polys.polyerrors import BasePolynomialError
+
+from dfltheory.bounds.clauses import Condition
+from dfltheory.bounds.inequalities.by_form import nonnegative, positive
+from dfltheory.bounds.inequalities.polynomials import Fact, Interval, Terms, is_nonnegative, is_positive
+from dfltheory.bounds.inequalities.rewriting import NoProofError, Rewriting, is_whole, least_value
+from dfltheory.bounds.real_numbers import has_poles
+from dfltheory.bounds.units import Expr
+
+_LONGEST = 2000
+"""Operations of the longest expression that is tried."""
+_POINTS = 300
+_ROUNDING = 1e-9
+_GRID = QQ(1, 2**20)
+"""Roots are rounded to multiples of this."""
+_FIRST = 20
+"""Values of a whole number that are tried one by one, before all others together."""
+
+
+class Region:
+    """Where the conditions hold and each quantity is in its range.
+
+    Parameters
+    ----------
+    conditions : in the glossary's symbols
+    intervals : those of symbols that are no quantities of the glossary, or have other ends
+    inductions : how many inductions a proof may nest
+    """
+
+    def __init__(
+        self,
+        conditions: Iterable[Condition] = (),
+        intervals: Mapping[sp.Symbol, Interval] = MappingProxyType({}),
+        inductions: int = 1,
+    ):
+        self.conditions = tuple(conditions)
+        self.intervals = intervals
+        self.inductions = inductions
+
+    def holds(self, expr: Expr, strict: bool = False) -> bool:
+        """Is ``expr >= 0`` (``> 0``) proved for every point of the region at which it is defined?"""
+        expr = sp.sympify(expr)
+        if has_poles(expr) or expr.has(sp.Float):
+            return False
+        if positive(expr) or (nonnegative(expr) and not strict):
+            return True
+        if sp.count_ops(expr) > _LONGEST:
+            return False
+        return (
+            self._by_factors(expr, strict)
+            or (not strict and self._one_by_one(expr))
+            or self._by_parts(expr, strict)
+        )
+
+    def under(self, conditions: Iterable[Condition], inductions: int | None = None) -> Region:
+        """The same quantities under other conditions."""
+        most = self.inductions if inductions is None else inductions
+        return Region(conditions, self.intervals, most)
+
+    def rational(self) -> Region:
+        """The region of the conditions without roots and without symbolic exponents."""
+        return self.under(c for c in self.conditions if all(p.exp.is_Integer for p in c.slack.atoms(sp.Pow)))
+
+    def at(self, n: sp.Symbol, value: int) -> Region:
+        """The part of the region in which a quantity has a value."""
+        return self.under(
+            Condition(c.name, c.left.subs(n, value), c.right.subs(n, value), c.strict)
+            for c in self.conditions
+        )
+
+    def _by_factors(self, expr: Expr, strict: bool) -> bool:
+        try:
+            return _Quotient(expr, self).has_sign(strict)
+        except (NoProofError, BasePolynomialError):
+            return False
+
+    def _by_parts(self, expr: Expr, strict: bool) -> bool:
+        """The factors of a product; the base of a power; a sum without the terms that are not negative."""
+        if expr.is_Mul:
+            return all(self.holds(factor, strict) for factor in expr.args)
+        if expr.is_Pow and expr.exp.is_number:
+            return self.holds(expr.base, strict)
+        if not expr.is_Add:
+            return False
+        kept = [t for t in expr.args if t.is_number or t.could_extract_minus_sign() or not self.holds(t)]
+        return len(kept) < len(expr.args) and self.holds(sp.Add(*kept), strict)
+
+    def _one_by_one(self, expr: Expr) -> bool:
+        """For the whole number n of (1 - 1/n)^n: at its first values one by one, and from there on."""
+        counts = {n for p in _powers(expr) for n in p.exp.free_symbols if sp.expand(n * (1 - p.base)) == 1}
+        if len(counts) != 1:
+            return False
+        (n,) = counts
+        first = least_value(n)
+        later = Condition("later", sp.Integer(first + _FIRST), n)
+        beyond = self.under((*self.conditions, later))
+        return beyond._by_factors(expr, strict=False) and all(
+            self.at(n, value).holds(expr.subs(n, value)) for value in range(first, first + _FIRST)
+        )
+
+
+EVERYWHERE = Region()
+"""No condition: each quantity is in its range."""
+
+
+class _Quotient:
+    """An expression as a product of powers of polynomials, and the region's conditions as polynomials."""
+
+    def __init__(self, expr: Expr, region: Region):
+        self.region = region
+        slacks = [c.slack for c in region.conditions]
+        self.rewriting = Rewriting([expr, *slacks], region.rational().holds, region.intervals)
+        self.over, self.under = sp.fraction(sp.together(self.rewriting.of(expr)))
+        known = [(fact, False) for fact in self.rewriting.facts]
+        known += [(self.rewriting.of(c.slack), c.strict) for c in region.conditions]
+        parts = (self.over, self.under, *(e for e, _ in known))
+        self.symbols: list[Any] = sorted(set().union(*(e.free_symbols for e in parts)), key=str) or [
+            sp.Dummy(nonnegative=True)
+        ]
+        self.intervals = [self.rewriting.interval(symbol) for symbol in self.symbols]
+        self.facts: list[Fact] = []
+        self.points = _points(self.rewriting, self.symbols)
+        found = [(self._fact(expr), strict) for expr, strict in known]
+        self.facts = [Fact(terms, strict) for terms, strict in found if terms]
+        for fact in self.facts:
+            self.points = self.points[_values(fact.terms, self.points) >= -_ROUNDING]
+        self.intervals = [_tightened(x, i, self.facts) for i, x in enumerate(self.intervals)]
+
+    def has_sign(self, strict: bool) -> bool:
+        """Is the quotient proved to be positive, or not to be negative?"""
+        return self._sign(self.under, strict) * self._sign(self.over, strict) > 0
+
+    def _sign(self, whole: Expr, strict: bool) -> int:
+        """1 where a polynomial is proved to have no negative value (``strict``: no value <= 0), -1 where its
+        opposite is, else 0."""
+        poly = self._poly(whole)
+        if poly.is_zero:
+            return int(not strict)
+        if self._proved(poly, strict):
+            return 1
+        number, factors = poly.factor_list()
+        sign = 1 if number > 0 else -1
+        for factor, power in factors:
+            own = 1 if self._proved(factor, strict) else -int(self._proved(-factor, strict))
+            if own == 0 and (strict or power % 2):
+                return 0
+            sign *= own if power % 2 else 1
+        return sign
+
+    def _proved(self, poly: sp.Poly, strict: bool) -> bool:
+        prove = is_positive if strict else is_nonnegative
+        terms = poly.as_dict(native=True)
+        return prove(terms, self.intervals, self.facts, self._possible) or self._by_induction(poly, strict)
+
+    def _possible(self, terms: Terms) -> bool:
+        """Is a polynomial, in the variables of the rewriting, not negative at random points of the region?"""
+        return not len(self.points) or float(_values(terms, self.points).min()) >= -_ROUNDING
+
+    def _by_induction(self, poly: sp.Poly, strict: bool) -> bool:
+        """From the least value of the whole number in an exponent on, it does not decrease from n to n + 1.
+
+        Only conditions that do not depend on n are used, as they hold for all n.
+        """
+        expr = self.rewriting.back(poly.as_expr())
+        counts = set().union(*(p.exp.free_symbols for p in _powers(expr)))
+        if not self.region.inductions or len(counts) != 1:
+            return False
+        (n,) = counts
+        growth = sp.expand(expr.subs(n, n + 1) - expr)
+        conditions = (c for c in self.region.conditions if n not in c.slack.free_symbols)
+        free = self.region.under(conditions, self.region.inductions - 1)
+        least = sp.Integer(least_value(n))
+        return free.holds(expr.subs(n, least), strict) and free.holds(growth)
+
+    def _poly(self, expr: Expr) -> sp.Poly:
+        if expr.has(sp.Float):
+            raise NoProofError(f"{expr} has floating-point numbers")
+        return sp.Poly(expr, *self.symbols, domain="QQ")
+
+    def _fact(self, known: Expr) -> Terms | None:
+        """A polynomial that is not negative where ``known`` is not: its numerator without the factors that
+        are positive; None where nothing is known of its denominator."""
+        over, under = sp.fraction(sp.together(known))
+        sign = self._sign(under, strict=False)
+        poly = self._poly(over)
+        if not sign or poly.is_zero:
+            return None
+        number, factors = poly.factor_list()
+        rest = self._poly(sp.Integer(sign if number > 0 else -sign))
+        for factor, power in factors:
+            if self._proved(-factor, strict=True):
+                rest *= (-1) ** power
+            elif not self._proved(factor, strict=True):
+                rest *= factor**power
+        return rest.as_dict(native=True)
+
+
+def _points(rewriting: Rewriting, symbols: Sequence[sp.Symbol]) -> np.ndarray:
+    """Random points of the box, (points, variables): what stands for an expression has its value."""
+    meanings = [rewriting.back(symbol) for symbol in symbols]
+    free = sorted(set().union(*(meaning.free_symbols for meaning in meanings)), key=str)
+    rng = np.random.default_rng(0)
+    drawn = [_draw(rewriting.interval(symbol), is_whole(symbol), rng) for symbol in free]
+    with np.errstate(all="ignore"):
+        columns = sp.lambdify(free, meanings, modules="numpy")(*drawn)
+        points = np.stack([np.broadcast_to(column, _POINTS) for column in columns], axis=1)
+    return points[np.isfinite(points).all(axis=1)]
+
+
+def _draw(interval: Interval, whole: bool, rng: np.random.Generator) -> np.ndarray:
+    """Random values in an interval, many near its ends."""
+    low = float(interval.low)
+    if interval.high is not None:
+        return low + (float(interval.high) - low) * rng.beta(0.5, 0.5, _POINTS)
+    values = low + 10.0 ** rng.uniform(-3, 4, _POINTS)
+    return np.floor(values) if whole else values
+
+
+def _values(terms: Terms, points: np.ndarray) -> np.ndarray:
+    """The values of a polynomial, each over the sum of the absolute values of its terms."""
+    exponents = np.array([*terms]).reshape(len(terms), points.shape[1])
+    with np.errstate(all="ignore"):
+        powers = points[:, None, :] ** exponents  # (points, terms, variables)
+        products = powers.prod(axis=2) * np.array([float(c) for c in terms.values()])
+        return np.nan_to_num(products.sum(axis=1) / np.abs(products).sum(axis=1))
+
+
+def _tightened(interval: Interval, i: int, facts: Iterable[Fact]) -> Interval:
+    """The interval of variable ``i``, with the ends that follow from facts a x^d + b >= 0."""
+    for fact in (fact.terms for fact in facts):
+        powers = {exponents[i] for exponents in fact} - {0}
+        if len(fact) > 2 or len(powers) != 1 or any(sum(e) not in (0, e[i]) for e in fact):
+            continue
+        (degree,) = powers
+        slope = next(c for exponents, c in fact.items() if exponents[i])
+        start = next((c for exponents, c in fact.items() if not exponents[i]), QQ(0))
+        bound = -start / slope
+        if bound < 0 or interval.low < 0:
+            continue
+        below = _root_below(bound, degree)
+        exact = below**degree == bound
+        if slope > 0 and below > interval.low:
+            interval = replace(interval, low=below, open_low=not exact)
+        above = below if exact else below + _GRID
+        if slope < 0 and (interval.high is None or above < interval.high):
+            interval = replace(interval, high=above, open_high=not exact)
+    return interval
+
+
+def _root_below(number: Any, degree: int) -> Any:
+    """The largest multiple of the grid whose power is at most ``number``."""
+    scaled = number / _GRID**degree
+    root, _ = sp.integer_nthroot(int(scaled.numerator // scaled.denominator), degree)
+    return QQ(int(root)) * _GRID
+
+
+def _powers(expr: Expr) -> list[Expr]:
+    """The powers with symbols in their exponents."""
+    return [p for p in expr.atoms(sp.Pow) if p.exp.free_symbols]
+
+
+__all__ = ["EVERYWHERE", "Region"]

@@ -1,0 +1,278 @@
+"""Expressions as rational functions: roots, maxima and powers with symbolic exponents become variables.
+
+Each new variable has an interval, and facts that relate it to the others. What is proved for all values of
+the variables in their intervals, where the facts are not negative, holds for the values that they stand for.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from types import MappingProxyType
+from typing import Any
+
+import sympy as sp
+from sympy import QQ
+
+from dfltheory.bounds.inequalities.by_form import quantity_of
+from dfltheory.bounds.inequalities.polynomials import Interval
+from dfltheory.bounds.units import Expr
+
+_EULER = (sp.Rational(367879441, 10**9), sp.Rational(367879442, 10**9))
+"""Rational numbers below and above 1/e."""
+
+
+Exponents = dict[Expr, tuple[Any, Any]]
+"""Power -> the whole numbers c and j of its exponent c n + j."""
+
+
+class NoProofError(ValueError):
+    """An expression is none of those about which something can be proved here."""
+
+
+class Rewriting:
+    """New variables for roots, maxima, minima and powers with symbolic exponents.
+
+    Parameters
+    ----------
+    expressions : everything that is to be rewritten
+    holds : is an expression without symbolic exponents proved not to be negative?
+    intervals : those of symbols that are no quantities of the glossary, or have other ends
+
+    Attributes
+    ----------
+    facts : expressions in the variables that are not negative
+    meanings : variable -> what it stands for
+
+    Raises
+    ------
+    NoProofError
+        An exponent or a base is not of a known form.
+    """
+
+    def __init__(
+        self,
+        expressions: Iterable[Expr],
+        holds: Callable[[Expr], bool],
+        intervals: Mapping[sp.Symbol, Interval] = MappingProxyType({}),
+    ):
+        self.facts: list[Expr] = []
+        self.meanings: dict[sp.Symbol, Expr] = {}
+        self._holds = holds
+        self._intervals = dict(intervals)
+        self._replaced: list[dict[Expr, Expr]] = []
+        parts = [sp.sympify(e) for e in expressions]
+        for replace_some in (self._extrema, self._powers, self._roots):
+            found = replace_some([*parts, *self.facts])
+            while found:
+                parts = [part.xreplace(found) for part in parts]
+                self.facts = [fact.xreplace(found) for fact in self.facts]
+                self._replaced.append(found)
+                found = replace_some([*parts, *self.facts])
+
+    def of(self, expr: Expr) -> Expr:
+        """An expression in the new variables."""
+        for found in self._replaced:
+            expr = expr.xreplace(found)
+        return expr
+
+    def back(self, expr: Expr) -> Expr:
+        """An expression in the new variables in terms of what they stand for."""
+        for variable, meaning in reversed(self.meanings.items()):
+            expr = expr.xreplace({variable: meaning})
+        return expr
+
+    def interval(self, symbol: sp.Symbol) -> Interval:
+        """The interval of a variable.
+
+        Raises
+        ------
+        NoProofError
+            The variable may be negative, and no end of its interval is known.
+        """
+        if symbol in self._intervals:
+            return self._intervals[symbol]
+        return interval_of(symbol)
+
+    def _new(self, name: str, meaning: Expr, interval: Interval) -> sp.Symbol:
+        variable = sp.Dummy(name, real=True)
+        self.meanings[variable], self._intervals[variable] = meaning, interval
+        return variable
+
+    # -- maxima and minima ---------------------------------------------------------------------------
+
+    def _extrema(self, parts: list[Expr]) -> dict[Expr, Expr]:
+        """Variables for the innermost maxima and minima."""
+        found: dict[Expr, Expr] = {}
+        for extremum in _atoms(parts, sp.Max, sp.Min):
+            if any(part.has(sp.Max, sp.Min) for part in extremum.args):
+                continue
+            largest = isinstance(extremum, sp.Max)
+            signs = [bool(part.is_nonnegative) for part in extremum.args]
+            if not (any(signs) if largest else all(signs)):
+                raise NoProofError(f"{extremum} may be negative")
+            variable = self._new("extremum", extremum, Interval())
+            found[extremum] = variable
+            self.facts += [variable - x if largest else x - variable for x in extremum.args]
+        return found
+
+    # -- powers with symbolic exponents --------------------------------------------------------------
+
+    def _powers(self, parts: list[Expr]) -> dict[Expr, Expr]:
+        """Variables for the innermost powers with symbolic exponents."""
+        powers = [p for p in _atoms(parts, sp.Pow) if p.exp.free_symbols]
+        powers = [p for p in powers if not any(q is not p and p.has(q) for q in powers)]
+        found: dict[Expr, Expr] = {}
+        groups: dict[tuple[Expr, sp.Symbol], Exponents] = {}
+        for power in powers:
+            linear = _linear(power.exp)
+            if linear is None:
+                found[power] = self._other_power(power)
+            else:
+                n, slope, start = linear
+                groups.setdefault((power.base, n), {})[power] = (slope, start)
+        for (base, n), own in groups.items():
+            near = sp.expand(n * (1 - base)) == 1
+            if near and least_value(n) >= 1 and all(c == 1 and j in (-1, 0) for c, j in own.values()):
+                found |= {p: self._near_euler(p, j) for p, (_, j) in own.items()}
+            else:
+                found |= self._powers_of(base, n, own)
+        return found
+
+    def _other_power(self, power: Expr) -> sp.Symbol:
+        """A power of a nonnegative base: at most 1 where the base is and the exponent is not negative."""
+        base, exponent = power.args
+        if not self._holds(base):
+            raise NoProofError(f"{base} may be negative")
+        at_most_one = exponent.is_nonnegative and self._holds(1 - base)
+        return self._new("power", power, Interval(high=QQ(1) if at_most_one else None))
+
+    def _powers_of(self, base: Expr, n: sp.Symbol, own: Exponents) -> dict[Expr, Expr]:
+        """One variable for base^(n + j) with the least j: base^(c n + i) is a power of it times one of the
+        base. The variable is in [0, 1] if the base is."""
+        least = min(math.floor(start / slope) for slope, start in own.values())
+        if least_value(n) + least < 0 or not (self._holds(base) and self._holds(1 - base)):
+            return {p: self._other_power(p) for p in own}
+        variable = self._new("power", base ** (n + least), Interval(high=QQ(1)))
+        if least_value(n) + least >= 1:
+            self.facts.append(base - variable)
+        return {
+            power: variable**slope * base ** (start - slope * least) for power, (slope, start) in own.items()
+        }
+
+    def _near_euler(self, power: Expr, shift: Any) -> sp.Symbol:
+        """(1 - 1/n)^n <= 1/e <= (1 - 1/n)^(n - 1) for n = 1, 2, ... (and 0^0 = 1)."""
+        below, above = _EULER
+        interval = Interval(high=rational(above)) if shift == 0 else Interval(rational(below), QQ(1))
+        return self._new("power", power, interval)
+
+    # -- roots ---------------------------------------------------------------------------------------
+
+    def _roots(self, parts: list[Expr]) -> dict[Expr, Expr]:
+        """Variables for the roots: of a symbol, which becomes a power of its root, or of a sum. Roots of
+        products are products of roots first."""
+        roots = [p for p in _atoms(parts, sp.Pow) if p.exp.is_Rational and not p.exp.is_Integer]
+        roots = [p for p in roots if not any(q is not p and p.base.has(q) for q in roots)]
+        products = {p: product for p in roots if (product := self._root_of_factors(p)) != p}
+        if products:
+            return products
+        found: dict[Expr, Expr] = {}
+        for base in dict.fromkeys(p.base for p in roots):
+            own = [p for p in roots if p.base == base]
+            degree = math.lcm(*(int(p.exp.q) for p in own))
+            root = base ** sp.Rational(1, degree)
+            if base.is_Symbol:
+                variable = self._new("root", root, self._root_interval(base))
+                found[base] = variable**degree
+            else:
+                variable = self._new("root", root, Interval())
+                self.facts += [variable**degree - base, base - variable**degree]
+            found |= {p: variable ** (p.exp * degree) for p in own}
+        return found
+
+    def _root_of_factors(self, root: Expr) -> Expr:
+        """A root of a quotient of nonnegative factors as a quotient of their roots; itself where a factor may
+        be negative."""
+        base, exponent = root.args
+        if base.is_Symbol or base.is_Integer:
+            return root
+        over, under = sp.fraction(sp.together(base))
+        numerator: Any = sp.factor_list(over)
+        denominator: Any = sp.factor_list(under)
+        number: Any = sp.Rational(numerator[0]) / sp.Rational(denominator[0])
+        product: Expr = sp.S.One
+        for factor, power in (*numerator[1], *((f, -power) for f, power in denominator[1])):
+            sign = self._sign(factor)
+            if sign == 0:
+                return root
+            number *= sign ** abs(power)
+            product *= (sign * factor) ** (power * exponent)
+        return number**exponent * product if number > 0 else root
+
+    def _sign(self, factor: Expr) -> int:
+        """1 or -1 where a factor or its opposite is proved not to be negative, else 0."""
+        there = self.back(factor)
+        return int(self._holds(there)) or -int(self._holds(-there))
+
+    def _root_interval(self, base: sp.Symbol) -> Interval:
+        whole = self.interval(base)
+        if whole.low < 0:
+            raise NoProofError(f"{base} may be negative")
+        low = QQ(1) if whole.low >= 1 else QQ(0)
+        high = QQ(1) if whole.high == 1 else None
+        return Interval(low, high, whole.open_low and low == whole.low, whole.open_high)
+
+
+def interval_of(symbol: sp.Symbol) -> Interval:
+    """The interval of a quantity of the glossary, or of a symbol by its sign.
+
+    Raises
+    ------
+    NoProofError
+        The symbol may be negative and is no quantity.
+    """
+    entry = quantity_of(symbol)
+    if entry is not None and entry.symbol == symbol:
+        high = None if math.isinf(entry.high) else rational(entry.high)
+        return Interval(rational(entry.low), high, entry.open_low, entry.open_high)
+    if symbol.is_integer and symbol.is_positive:
+        return Interval(QQ(1))
+    if symbol.is_nonnegative:
+        return Interval(open_low=bool(symbol.is_positive))
+    raise NoProofError(f"{symbol} may be negative")
+
+
+def rational(number: Any) -> Any:
+    """A rational number of SymPy as an element of ``QQ``."""
+    exact: Any = sp.Rational(number)
+    return QQ(int(exact.p), int(exact.q))
+
+
+def _atoms(parts: Iterable[Expr], *kinds: type) -> list[Expr]:
+    return sorted({atom for part in parts for atom in part.atoms(*kinds)}, key=sp.default_sort_key)
+
+
+def _linear(exponent: Expr) -> tuple[sp.Symbol, Any, Any] | None:
+    """n, c and j of c n + j, whole c > 0 and j, for a whole number n; None for other exponents."""
+    if len(exponent.free_symbols) != 1 or not exponent.is_polynomial():
+        return None
+    (n,) = exponent.free_symbols
+    poly = sp.Poly(exponent, n)
+    if poly.degree() != 1 or not is_whole(n):
+        return None
+    slope, start = poly.all_coeffs()
+    return (n, slope, start) if slope.is_Integer and slope > 0 and start.is_Integer else None
+
+
+def is_whole(n: sp.Symbol) -> bool:
+    """Is a symbol a whole number, by its assumptions or as a quantity of the glossary?"""
+    entry = quantity_of(n)
+    return bool(n.is_integer) or (entry is not None and entry.whole and entry.symbol == n)
+
+
+def least_value(n: sp.Symbol) -> int:
+    """The least value of a whole number."""
+    return math.ceil(interval_of(n).low)
+
+
+__all__ = ["NoProofError", "Rewriting", "interval_of", "is_whole", "least_value", "rational"]
