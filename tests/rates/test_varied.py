@@ -7,6 +7,7 @@ import pytest
 
 import dfltheory as dfl
 from dfltheory.errors import InputError
+from dfltheory.experiments.config import load_experiment
 from dfltheory.rates import rate_fit, with_gap, with_value
 from validation.rates import clients
 
@@ -110,3 +111,15 @@ def test_a_named_experiment_shows_the_linear_speed_up():
     found = rate_fit(COROLLARY, noise, vary="m", over=[2, 3, 4])
     assert (found.predicted, found.verdict) == (-1, "consistent")
     assert found.transient is not None
+
+
+def test_an_experiment_file_that_was_read_is_an_experiment(tmp_path):
+    file = tmp_path / "experiment.toml"
+    file.write_text(
+        '[task]\nname = "quadratic"\nm = 2\nd = 2\nzeta = 0.0\ndistance = 0.0\nsigma = 1.0\n'
+        '[topology]\nname = "complete"\n'
+        '[algorithm]\nname = "dfedsam"\neta = 1e-5\nK = 2\nrho = 0.0\n'
+        "[run]\nrounds = 1000000\n"
+    )
+    found = rate_fit(COROLLARY, load_experiment(file), vary="sigma_l", over=[0.5, 1, 2])
+    assert (found.predicted, found.verdict) == (2, "consistent")
