@@ -72,23 +72,13 @@ def aliases(tree: ast.AST) -> dict[str, str]:
     return known
 
 
-DECLARED = {"rederivation", "script"}
-"""Parts of a paper that declare steps of proofs. The registry imports them for those who ask for steps, and
-a step refers to statements of the registry: the one circle that remains."""
-
-
-def remains(module: str, other: str) -> bool:
-    """Is this import part of the circle that remains?"""
-    return module == "dfltheory.bounds.registry" and other.rpartition(".")[2] in DECLARED
-
-
 def circles(sources: Mapping[Path, str]) -> set[frozenset[str]]:
     """The strongly connected components of more than one module."""
     modules = {module_name(path): path for path in sources}
     graph = nx.DiGraph()
     for module, path in modules.items():
         others = imported(module, path, ast.parse(sources[path]), modules)
-        graph.add_edges_from((module, other) for other in others if not remains(module, other))
+        graph.add_edges_from((module, other) for other in others)
     parts = nx.strongly_connected_components(graph)
     return {frozenset(name.removeprefix("dfltheory.") for name in part) for part in parts if len(part) > 1}
 
@@ -164,11 +154,7 @@ def test_contracts_of_layers_list_every_module_and_cover_every_package():
     assert all(contract["exhaustive"] for contract in contracts)
     covered = {container for contract in contracts for container in contract["containers"]}
     packages = {f"dfltheory.{path.parent.name}" for path in (ROOT / "dfltheory").glob("*/__init__.py")}
-    assert covered == {"dfltheory", *packages} - WITHOUT_LAYERS
-
-
-WITHOUT_LAYERS = {"dfltheory.rates"}
-"""Packages that have no contract of their own."""
+    assert covered == {"dfltheory", *packages}
 
 
 GRAPHS = "dfltheory.graphs, numpy; dfltheory.graphs.check_mixing_matrix(numpy.eye(2))"

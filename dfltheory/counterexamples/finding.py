@@ -188,8 +188,11 @@ def falsify(
 
     Raises
     ------
-    UnknownNameError for an unknown key; InputError for statements that are not searched (lemmas and
-    displays inside proofs), a budget that is not > 0, and a seed below 0.
+    UnknownNameError
+        The key is unknown.
+    InputError
+        The statement is not searched (lemmas and displays inside proofs), the budget is not > 0, or the seed
+        is below 0.
     """
     theorem = load(key, variant)
     budget = seconds if candidates is None else candidates

@@ -895,3 +895,26 @@ def test_no_corrected_statement_stays_on_paper():
 def test_a_cell_of_the_page_keeps_its_formulas_and_hides_signs_of_prose():
     told = proofs_page._plain(r"a_b < c | $\|\nabla f_i(x)\| \le |B|$ *")
     assert told == r"a\_b &lt; c \| $\Vert \nabla f_i(x)\Vert  \le \vert B\vert $ \*"
+
+
+def test_hyperparameter_without_a_place_in_the_statement_is_absent():
+    """At rho = 0 Theorem 4.5 is proved without its rho; not where the scope fixes another rho."""
+    corrected, script = (
+        registry.get("dfedsam.theorem_4_5", "corrected"),
+        proved.scripts()["dfedsam.theorem_4_5:corrected"],
+    )
+    without_sam = replace(
+        corrected,
+        parts={name: part.subs(s.rho, 0) for name, part in corrected.parts.items() if name != "sharpness"},
+        definitions=tuple(replace(d, expr=d.expr.subs(s.rho, 0)) for d in corrected.definitions),
+        schedule={"eta": corrected.schedule["eta"]},
+    )
+    script = replace(
+        script,
+        values={old: new for old, new in script.values.items() if not new.has(s.rho)},
+        ranges=tuple(r for r in script.ranges if not r.means.has(s.rho)),
+    )
+    assert proved.check(without_sam, script).proved
+    letters = {**without_sam.scope.letters, "rho": 1.0}
+    with_sam = replace(without_sam, scope=replace(without_sam.scope, letters=letters))
+    assert any("at most the bound" in why for why in proved.check(with_sam, script).missing)
