@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import dfltheory as dfl
@@ -62,6 +62,7 @@ def made(fit, eta, K, Q, w, rho=0.0, cube=0.5, sigma=0.0, m=2):
 def test_in_the_trap_every_round_of_sam_stands_still(eta, K, Q, w, rho, cube):
     task, algorithm, x0, _, ramps = made(trap, eta, K, Q, w, rho, cube)
     width, s = float(ramps.widths[0, 0, 0]), x0[0, 0]
+    assume(s != rho)  # the perturbed point of the first step is the kink
     assert width <= rho * (1 + 1e-12)
     assert abs(task.constants.L - 1) < 1e-9
     assert task.constants.sigma_g == 0
