@@ -6,6 +6,7 @@ import fractions
 import importlib.util
 import linecache
 import pathlib
+import tempfile
 
 import networkx as nx
 import numpy as np
@@ -136,7 +137,7 @@ class Part:
 
 def source_of_own(text, folder, name="own_module"):
     """The digest of the class Own of a module with this text."""
-    file = folder / f"{name}.py"
+    file = pathlib.Path(tempfile.mkdtemp(dir=folder)) / f"{name}.py"  # no bytecode of an earlier text
     file.write_text(text)
     spec = importlib.util.spec_from_file_location(name, file)
     assert spec is not None
