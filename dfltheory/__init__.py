@@ -20,12 +20,14 @@ if TYPE_CHECKING:
     from dfltheory import (
         algorithms,
         bounds,
+        checks,
         counterexamples,
         exact,
         experiments,
         graphs,
         models,
         plots,
+        proofs,
         rates,
         tasks,
         testing,
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
         verdicts,
     )
     from dfltheory.bound_atlas import atlas
+    from dfltheory.checks.run import audit
     from dfltheory.counterexamples import falsify
     from dfltheory.exact import exact_history
     from dfltheory.plugin import reduces_to, respects
@@ -45,12 +48,14 @@ _SUBPACKAGES = (
     "algorithms",
     "bound_atlas",
     "bounds",
+    "checks",
     "counterexamples",
     "exact",
     "experiments",
     "graphs",
     "models",
     "plots",
+    "proofs",
     "rates",
     "tasks",
     "testing",
@@ -62,6 +67,7 @@ _NAMES = {
     "Instance": "dfltheory.training.instance",
     "compare": "dfltheory.verdicts.compare",
     "atlas": "dfltheory.bound_atlas",
+    "audit": "dfltheory.checks.run",
     "respects": "dfltheory.plugin",
     "reduces_to": "dfltheory.plugin",
     "falsify": "dfltheory.counterexamples",
@@ -89,7 +95,9 @@ __all__ = [
     "Instance",
     "algorithms",
     "atlas",
+    "audit",
     "bounds",
+    "checks",
     "compare",
     "counterexamples",
     "exact",
@@ -99,6 +107,7 @@ __all__ = [
     "graphs",
     "models",
     "plots",
+    "proofs",
     "rate_fit",
     "rates",
     "reduces_to",

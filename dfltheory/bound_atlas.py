@@ -18,11 +18,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dfltheory.bounds import registry
-from dfltheory.bounds.checks.everyday import everyday
-from dfltheory.bounds.checks.vacuous import trivials
 from dfltheory.bounds.reference import load
 from dfltheory.bounds.regions import conditions_of, equalities, values_of
 from dfltheory.bounds.symbols import BUILT_IN, GLOSSARY, NEUTRAL, step_names
+from dfltheory.checks.everyday import everyday
+from dfltheory.checks.vacuous import trivials
 from dfltheory.errors import InputError, UnknownNameError
 from dfltheory.verdicts.schedule import algorithm_class, letters_of, network_values
 

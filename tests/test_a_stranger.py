@@ -196,9 +196,9 @@ def test_the_exact_expectation_of_a_users_algorithm():
 
 
 def test_it_is_audited_fitted_and_goes_through_a_file():
-    assert not [f for f in dfl.bounds.audit(descent()) if f.severity == "error"]
+    assert not [f for f in dfl.audit(descent()) if f.severity == "error"]
     wrong = descent(schedule={"eta": 1 / (2 * S["L"] + S["sigma_l"] * sp.sqrt(S["T"] / S["m"]))})
-    assert any("not invariant" in str(f) for f in dfl.bounds.audit(wrong))
+    assert any("not invariant" in str(f) for f in dfl.audit(wrong))
     horizons = [64, 181, 512, 1448]
 
     @cache
@@ -259,7 +259,7 @@ def test_a_hyperparameter_of_ones_own_that_is_a_share(open_low, neutral):
         )
         finding = dfl.falsify(mine, seconds=0.5)
         assert finding.evaluations > 0
-        assert isinstance(dfl.bounds.audit(mine), list | tuple)
+        assert isinstance(dfl.audit(mine), list | tuple)
     finally:
         GLOSSARY.pop(name, None)
         NEUTRAL.pop(name, None)

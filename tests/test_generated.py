@@ -10,19 +10,19 @@ import pytest
 
 from dfltheory.bounds import registry
 from dfltheory.bounds.canonical import statement_hash
-from dfltheory.bounds.source_digest import code, fingerprint
+from dfltheory.checks.code_digest import code, code_digest
 from dfltheory.errors import InputError
-from validation.pages import audit as page
+from validation.pages import audit, proofs
 
 ROOT = Path(__file__).parents[1]
 RENEW = "stale: run make generated"
 
 
-@pytest.mark.parametrize("name", ["audit.md", "proofs.md"])
-def test_the_audit_and_the_proofs_follow_from_the_code_of_today(name):
-    """By their fingerprint; slow tests (test_audit.py, test_kernel.py) compare what they say."""
-    text = (ROOT / "docs" / name).read_text(encoding="utf-8")
-    assert re.findall(r"<!-- from dfltheory/bounds (\w+) -->", text) == [fingerprint()], RENEW
+@pytest.mark.parametrize("page", [audit, proofs])
+def test_the_audit_and_the_proofs_follow_from_the_code_of_today(page):
+    """By their digest; slow tests (test_audit.py, test_kernel.py) compare what they say."""
+    text = (ROOT / "docs" / f"{page.__name__.split('.')[-1]}.md").read_text(encoding="utf-8")
+    assert re.findall(r"<!-- from code (\w+) -->", text) == [code_digest(*page.CODE)], RENEW
 
 
 def test_proved_statements_are_those_of_the_page_of_proofs():
@@ -41,10 +41,10 @@ def test_proved_statements_are_those_of_the_page_of_proofs():
 
 def test_the_table_of_the_readme_is_that_of_the_registry():
     text = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert text == page.with_table(text), RENEW
-    assert all(f"`{t.key}`" in page.table() for t in registry.statements() if t.kind == "theorem")
+    assert text == audit.with_table(text), RENEW
+    assert all(f"`{t.key}`" in audit.table() for t in registry.statements() if t.kind == "theorem")
     with pytest.raises(InputError, match="1 lines"):
-        page.with_table(f"one mark alone: {page.TABLE}")
+        audit.with_table(f"one mark alone: {audit.TABLE}")
 
 
 def test_a_comment_is_no_code_and_a_sign_is():

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any
 from dfltheory.bounds.registry import get, keys, resting_on, statements, variants
 
 if TYPE_CHECKING:
-    from dfltheory.bounds.checks.run import audit
     from dfltheory.bounds.document import theorem_from_document, theorem_to_document
     from dfltheory.bounds.rates import leading
     from dfltheory.bounds.reference import load
@@ -37,7 +36,6 @@ _LAZY = {
     "Theorem": "dfltheory.bounds.theorem",
     "Status": "dfltheory.bounds.status",
     "admissible_steps": "dfltheory.bounds.tuning",
-    "audit": "dfltheory.bounds.checks.run",
     "best_step": "dfltheory.bounds.tuning",
     "define": "dfltheory.bounds.symbols",
     "dominance": "dfltheory.bounds.tuning",
@@ -69,7 +67,6 @@ __all__ = [
     "Status",
     "Theorem",
     "admissible_steps",
-    "audit",
     "best_step",
     "define",
     "dominance",

@@ -2,8 +2,7 @@
 
 A paper is a module or a folder in ``dfltheory/bounds/papers/``, or an entry point of the group
 ``dfltheory.papers`` in any installed package.  It has a ``PAPER`` (:class:`Paper`) and ``statements()``; a
-folder may divide the latter into ``printed`` and ``corrected``. Reading statements imports these modules
-alone. Proofs (``SCRIPTS`` in ``script``) and declared steps are imported when they are asked for.
+folder may divide the latter into ``printed`` and ``corrected``.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from contextvars import ContextVar
 from functools import cache
 from importlib.metadata import entry_points
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from dfltheory.bounds import papers as _papers
 from dfltheory.bounds.paper import Paper
@@ -29,7 +28,6 @@ GROUP = "dfltheory.papers"
 """The entry points by which other packages bring papers: name = the paper's key, value = its module."""
 
 _STATEMENTS = ("printed", "corrected")
-_DECLARED = ("derivations", "script")
 _MAIN = ("theorem", "corollary", "rate", "lower bound")
 """Kinds of statements that ``keys`` lists."""
 _ADDED: ContextVar[tuple[Theorem, ...]] = ContextVar("added", default=())
@@ -113,27 +111,6 @@ def including(added: Iterable[Theorem]) -> Iterator[None]:
         yield
     finally:
         _ADDED.reset(token)
-
-
-def _declared(attribute: str) -> Iterator[Any]:
-    for part in _DECLARED:
-        for name in _modules():
-            yield from getattr(_part(name, part), attribute, ())
-
-
-def all_steps() -> tuple[Any, ...]:
-    """The declared steps of proofs."""
-    return tuple(_declared("STEPS"))
-
-
-def inequalities() -> tuple[Any, ...]:
-    """The inequalities on numbers, vectors and matrices that proofs lean on."""
-    return tuple(_declared("INEQUALITIES"))
-
-
-def scripts() -> tuple[Any, ...]:
-    """The proofs that are scripts of the kernel (:mod:`dfltheory.bounds.kernel`)."""
-    return tuple(_declared("SCRIPTS"))
 
 
 def keys(paper: str | None = None, *, all: bool = False) -> tuple[str, ...]:

@@ -22,8 +22,7 @@ def audit(
     notes: Annotated[bool, typer.Option(help="Print notes as well as errors and warnings.")] = True,
     json: AsJson = False,
 ) -> None:
-    """Audit a theorem: units, limits, monotonicity, agreement, derivations, corollaries, conditions,
-    inequalities.
+    """Audit a theorem: units, limits, monotonicity, agreement of variants, corollaries, conditions.
 
     Exit status 1 when a finding is an error.
 
@@ -31,7 +30,7 @@ def audit(
 
         dfltheory audit dfedsam.theorem_4_5
 
-        dfltheory audit dfedadmm --check derivation --no-notes
+        dfltheory audit dfedadmm --check corollary --no-notes
 
         dfltheory audit dfedsam.theorem_4_5 --variant corrected
 
@@ -40,11 +39,12 @@ def audit(
         dfltheory audit my_theorems.py:mine
     """
     from dfltheory import bounds
+    from dfltheory.checks.run import audit as find
 
     if (key is None) == (not every):
         raise InputError("name a statement (as dfedsam.theorem_4_5), a paper (as dfedsam), or say --all")
     own = bounds.load(key, variant) if key is not None and ":" in key else None
-    findings = bounds.audit(own or key, None if own else variant, tuple(check or ()))
+    findings = find(own or key, None if own else variant, tuple(check or ()))
     counts = {s: sum(f.severity == s for f in findings) for s in ("error", "warning", "note")}
     document: dict[str, Any] = {"counts": counts, "findings": [f.as_dict() for f in findings]}
     shown = [f for f in findings if notes or f.severity != "note"]

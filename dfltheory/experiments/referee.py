@@ -14,16 +14,16 @@ import numpy as np
 from dfltheory.bound_atlas import best_bounds, yardstick
 from dfltheory.bounds import registry
 from dfltheory.bounds.canonical import statement_hash
-from dfltheory.bounds.checks.everyday import everyday
-from dfltheory.bounds.checks.finding import Finding
-from dfltheory.bounds.checks.run import audit
-from dfltheory.bounds.checks.vacuous import trivials
 from dfltheory.bounds.display import condition_latex, expression_latex, sequences
-from dfltheory.bounds.headlines import corrected_variant, examined, headline, name_of
-from dfltheory.bounds.source_digest import fingerprint
 from dfltheory.bounds.status import Status
 from dfltheory.bounds.symbols import GLOSSARY, step_names
 from dfltheory.bounds.theorem import Theorem
+from dfltheory.checks.code_digest import AUDITING, code_digest
+from dfltheory.checks.everyday import everyday
+from dfltheory.checks.finding import Finding
+from dfltheory.checks.headlines import corrected_variant, examined, headline, name_of
+from dfltheory.checks.run import audit
+from dfltheory.checks.vacuous import trivials
 from dfltheory.counterexamples import core, score
 from dfltheory.counterexamples.certify import known
 from dfltheory.counterexamples.describe import counterexample_lines, refuted_by
@@ -73,7 +73,7 @@ def referee(
     say("drawing" if saved is None else f"running {saved.name}, drawing")
     picture, caption = (None, "") if saved is None else _refutation(saved, theorem, instead)
     phase, said = _phase(theorem)
-    hashes = [("Code of dfltheory.bounds", fingerprint())]
+    hashes = [("Code of dfltheory.bounds and dfltheory.checks", code_digest(*AUDITING))]
     hashes += [(saved.name, sha256(saved.read_bytes()).hexdigest()[:16])] if saved is not None else []
     return template("referee.html.j2").render(
         name=name_of(theorem),

@@ -11,13 +11,13 @@ import sympy as sp
 
 from dfltheory import bounds
 from dfltheory.bounds import symbols as s
-from dfltheory.bounds.checks.conditions import check_conditions
-from dfltheory.bounds.checks.everyday import everyday
-from dfltheory.bounds.checks.logarithms import contradiction, least, monomial
-from dfltheory.bounds.checks.satisfiable import check_satisfiable, small_steps
-from dfltheory.bounds.checks.vacuous import first_useful_round, trivial, useful_round, vacuous, vacuous_until
 from dfltheory.bounds.regions import conditions_of, draw, points_of, values_of
 from dfltheory.bounds.theorem import Condition
+from dfltheory.checks.conditions import check_conditions
+from dfltheory.checks.everyday import everyday
+from dfltheory.checks.logarithms import contradiction, least, monomial
+from dfltheory.checks.satisfiable import check_satisfiable, small_steps
+from dfltheory.checks.vacuous import first_useful_round, trivial, useful_round, vacuous, vacuous_until
 from dfltheory.cli import run
 
 ONE = sp.Integer(1)

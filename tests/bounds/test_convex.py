@@ -9,6 +9,7 @@ import pytest
 import dfltheory as dfl
 from dfltheory import bounds
 from dfltheory.bounds import symbols as s
+from dfltheory.checks.run import audit
 from dfltheory.tasks import Quadratic
 from dfltheory.tasks.separable import Clipped
 
@@ -242,7 +243,7 @@ def test_decreasing_steps_on_strongly_convex_functions():
 
 @pytest.mark.parametrize("prefix", ["khaled2019", "lean", "pepit", "bubeck2015", "nesterov2018"])
 def test_the_audit_finds_no_error(prefix):
-    found = [f for t in bounds.statements(prefix) for f in bounds.audit(t)]
+    found = [f for t in bounds.statements(prefix) for f in audit(t)]
     assert [f for f in found if f.severity == "error"] == []
     loose = {(f.key.removeprefix("lean."), f.place) for f in found if f.severity == "warning"}
     # a second moment does not vanish with the noise; and more L is better at the same step

@@ -10,17 +10,17 @@ import sympy as sp
 
 from dfltheory import bounds
 from dfltheory.bounds import symbols as s
-from dfltheory.bounds.checks.agreement import compare_values
-from dfltheory.bounds.checks.extremes import check_extremes, limits
-from dfltheory.bounds.checks.simpler import check_simpler, mechanisms
-from dfltheory.bounds.checks.special import (
+from dfltheory.bounds.regions import points_of
+from dfltheory.bounds.theorem import Condition
+from dfltheory.checks.agreement import compare_values
+from dfltheory.checks.extremes import check_extremes, limits
+from dfltheory.checks.simpler import check_simpler, mechanisms
+from dfltheory.checks.special import (
     ends_of_ranges,
     sam_fixed_point,
     sam_fixed_point_in_order,
     simplest_case,
 )  # fmt: skip
-from dfltheory.bounds.regions import points_of
-from dfltheory.bounds.theorem import Condition
 from dfltheory.errors import InputError
 
 GOOD = bounds.get("dfedsam.theorem_4_5", "corrected")

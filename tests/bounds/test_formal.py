@@ -9,6 +9,7 @@ import sympy as sp
 import dfltheory as dfl
 from dfltheory import bounds
 from dfltheory.bounds import symbols as s
+from dfltheory.checks.run import audit
 from dfltheory.errors import InputError
 from dfltheory.tasks.separable import Clipped
 from tests.bounds.test_convex import Case
@@ -257,7 +258,7 @@ def test_the_error_around_the_minimizer_is_that_of_its_proof():
 
 @pytest.mark.parametrize("prefix", PAPERS)
 def test_the_audit_finds_no_error(prefix):
-    found = [f for t in bounds.statements(prefix) for f in bounds.audit(t)]
+    found = [f for t in bounds.statements(prefix) for f in audit(t)]
     assert [f for f in found if f.severity == "error"] == []
     loose = {(f.key, f.place) for f in found if f.severity == "warning"}
     # a mean that starts at its minimizer only moves away; and more L is better at the same step

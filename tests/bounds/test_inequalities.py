@@ -14,13 +14,14 @@ from sympy import QQ
 
 from dfltheory.bounds import registry
 from dfltheory.bounds import symbols as s
-from dfltheory.bounds.checks.monotone import check_monotone
 from dfltheory.bounds.inequalities import by_form, polynomials
+from dfltheory.bounds.inequalities.by_form import nonnegative, positive
 from dfltheory.bounds.inequalities.polynomials import Fact, Interval
 from dfltheory.bounds.inequalities.region import EVERYWHERE, Region
 from dfltheory.bounds.inequalities.rewriting import NoProofError, Rewriting
 from dfltheory.bounds.regions import admissible, values_of
 from dfltheory.bounds.theorem import Condition
+from dfltheory.checks.monotone import check_monotone
 
 R = sp.Rational
 K, T, Q, L, lam, alpha, q = s.K, s.T, s.Q, s.L, s.lam, s.alpha, s.q
@@ -394,3 +395,32 @@ def test_the_audit_does_not_prove_what_is_false():
     parts = {**theorem.parts, "wrong": -2 * theorem.parts["noise"]}
     (warning,) = (f for f in check_monotone(replace(theorem, parts=parts)) if f.place == "sigma_l")
     assert warning.severity == "warning"
+
+
+@pytest.mark.parametrize(
+    ("expr", "expected"),
+    [
+        (2 * s.K - 1, True),
+        (2 / s.K - 1, False),
+        (1 - s.lam**s.Q, True),
+        (s.lam**s.Q - 1, False),
+        ((s.alpha**s.K - 1) / (s.alpha - 1) ** 2, False),
+        (-(s.alpha**s.K - 1) / (s.alpha - 1) ** 2, True),
+        (-((s.alpha**s.K - 1) ** 3), True),
+        (s.L - s.eta, False),
+        (s.K - 2, False),
+        (1 - s.lam - s.alpha, False),
+        (2 - s.lam - s.alpha**s.K, True),
+        (s.m * s.K - 1, True),
+    ],
+)
+def test_signs_by_form(expr, expected):
+    assert nonnegative(expr) is expected
+
+
+def test_strict_signs_by_form():
+    assert positive(1 - s.lam**s.Q)
+    assert positive((1 - s.lam) ** 2 * s.L / s.K)
+    assert not positive(s.sigma_l)
+    assert not positive(1 - s.delta)  # delta may be 1
+    assert not positive(1 - s.L)

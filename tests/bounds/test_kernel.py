@@ -17,11 +17,14 @@ import sympy as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dfltheory.bounds import kernel as r
-from dfltheory.bounds import proved, registry
+from dfltheory.bounds import registry
 from dfltheory.bounds import symbols as s
-from dfltheory.bounds.algorithm_rounds import ROUNDS
-from dfltheory.bounds.moments import (
+from dfltheory.bounds.theorem import Condition
+from dfltheory.errors import InputError
+from dfltheory.proofs import comparison
+from dfltheory.proofs import kernel as r
+from dfltheory.proofs.algorithm_rounds import ROUNDS
+from dfltheory.proofs.moments import (
     DUAL,
     E_U,
     EHAT,
@@ -51,8 +54,8 @@ from dfltheory.bounds.moments import (
     sq,
     value,
 )
-from dfltheory.bounds.script import Script
-from dfltheory.bounds.theorem import Condition
+from dfltheory.proofs.script import Script
+from tests.bounds import proved
 from tests.bounds.vocabulary import UK, VK, U, V, gossiping, push_sum
 from tests.bounds.worlds import Line, Problem, Recorder, World, admm_run, gossip_run, push_run, split_run
 from validation.pages import proofs as proofs_page
@@ -862,9 +865,10 @@ def test_a_definition_of_another_meaning_is_refused():
     assert any("is not what the theorem defines" in why for why in answer.missing)
 
 
-def test_what_no_script_proves_is_not_checked():
-    with pytest.raises(RuleError.__base__, match="no script"):
-        proved.check(registry.get("yuan2016.lemma_1"))
+def test_a_corollary_without_the_script_of_its_parent_is_not_checked():
+    corollary = proved.scripts()["dfedsam.corollary_4_6:corrected"]
+    with pytest.raises(InputError, match=corollary.of):
+        comparison.check(registry.get("dfedsam.corollary_4_6", "corrected"), corollary)
 
 
 def test_the_page_lists_the_terms_beyond_a_factor_2_the_loosest_first(tmp_path):

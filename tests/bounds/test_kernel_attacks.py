@@ -10,17 +10,18 @@ from types import SimpleNamespace
 import pytest
 import sympy as sp
 
-from dfltheory import bounds
-from dfltheory.bounds import kernel as r
-from dfltheory.bounds import proved, registry
+from dfltheory.bounds import registry
 from dfltheory.bounds import symbols as s
 from dfltheory.bounds.inequalities import by_form as forms
-from dfltheory.bounds.moments import E, Lag, N, RuleError, X, one, root
-from dfltheory.bounds.papers.dfedsam import script as dfedsam
-from dfltheory.bounds.papers.dfedsgpsm import script as sgpsm
-from dfltheory.bounds.script import Corollary, Range, Script
 from dfltheory.bounds.symbols import GLOSSARY, Quantity
 from dfltheory.bounds.units import ONE
+from dfltheory.checks.run import audit
+from dfltheory.proofs import kernel as r
+from dfltheory.proofs.moments import E, Lag, N, RuleError, X, one, root
+from dfltheory.proofs.script import Corollary, Range, Script
+from tests.bounds import proved
+from validation.papers.dfedsam import proof as dfedsam
+from validation.papers.dfedsgpsm import proof as sgpsm
 
 A = dfedsam.A
 
@@ -225,7 +226,7 @@ import subprocess
 import sys
 from dataclasses import replace
 from dfltheory import bounds
-from dfltheory.bounds import proved
+from tests.bounds import proved
 from dfltheory.bounds.symbols import Quantity, define
 from dfltheory.bounds.units import ONE
 
@@ -256,7 +257,7 @@ def test_a_proof_holds_beside_quantities_that_have_its_letters(monkeypatch):
     old = registry.get(*ADMM.split(":"))
     more = old.bound * sum(quantity.symbol for quantity in theirs.values())
     mine = replace(old, key="mine.theorem", variant="mine", parts={**old.parts, "more": more})
-    found = bounds.audit(mine, checks=("units", "limits"))
+    found = audit(mine, checks=("units", "limits"))
     assert [f for f in found if f.severity == "error"] == []
 
 

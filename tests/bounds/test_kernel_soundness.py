@@ -10,12 +10,16 @@ from functools import cache
 import pytest
 import sympy as sp
 
-from dfltheory.bounds import kernel as r
-from dfltheory.bounds import proved, registry
+from dfltheory.bounds import registry
 from dfltheory.bounds import symbols as s
-from dfltheory.bounds.algorithm_rounds import ROUNDS, same_round
 from dfltheory.bounds.inequalities import by_form as forms
-from dfltheory.bounds.moments import (
+from dfltheory.bounds.real_numbers import expression, reality
+from dfltheory.bounds.symbols import GLOSSARY, NEUTRAL, Quantity
+from dfltheory.bounds.theorem import Condition
+from dfltheory.bounds.units import ONE
+from dfltheory.proofs import kernel as r
+from dfltheory.proofs.algorithm_rounds import ROUNDS, same_round
+from dfltheory.proofs.moments import (
     DUAL,
     EHAT,
     NOISE,
@@ -42,13 +46,10 @@ from dfltheory.bounds.moments import (
     root,
     sq,
 )
-from dfltheory.bounds.papers.dfedsam import script as dfedsam
-from dfltheory.bounds.real_numbers import expression, reality
-from dfltheory.bounds.script import Corollary, Range, Script
-from dfltheory.bounds.symbols import GLOSSARY, NEUTRAL, Quantity
-from dfltheory.bounds.theorem import Condition
-from dfltheory.bounds.units import ONE
+from dfltheory.proofs.script import Corollary, Range, Script
+from tests.bounds import proved
 from tests.bounds.vocabulary import UK, U, gossiping, push_sum
+from validation.papers.dfedsam import proof as dfedsam
 
 CLAIM = "dfedsam.theorem_4_5:corrected"
 HALF = sp.Rational(1, 2)

@@ -8,6 +8,7 @@ import pytest
 
 import dfltheory as dfl
 from dfltheory import bounds
+from dfltheory.checks.run import audit
 from dfltheory.tasks import Quadratic
 
 THEOREM = bounds.get("li2020.theorem_1", "printed")
@@ -89,4 +90,4 @@ def test_what_it_needs_beside_the_problem_is_asked_for():
 
 
 def test_the_audit_has_nothing_against_it():
-    assert [f for f in bounds.audit(THEOREM) if f.severity in ("error", "warning")] == []
+    assert [f for f in audit(THEOREM) if f.severity in ("error", "warning")] == []

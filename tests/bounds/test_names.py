@@ -215,7 +215,7 @@ def test_symbols_that_are_defined_are_accepted():
     own, later = sp.Symbol("own"), sp.Symbol("later")
     first, second = Definition(own, S["L"] ** 2, "o"), Definition(later, own / S["L"], "l")
     theorem = statement(definitions=(first, second), parts={"all": later})
-    assert dfl.bounds.audit(theorem) is not None
+    assert dfl.audit(theorem) is not None
     assert theorem.needs == ("eta", "L")
     with pytest.raises(InputError, match="own"):
         statement(definitions=(second, first), parts={"all": later})

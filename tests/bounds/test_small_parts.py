@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-import numpy as np
 import pytest
 import sympy as sp
 
-from dfltheory.bounds.checks.inequalities import _shown
-from dfltheory.bounds.checks.proofs import prove_by_shape
 from dfltheory.bounds.inequalities.by_form import positive
-from dfltheory.bounds.moments import Lag, X
 from dfltheory.bounds.rates import _own_order
 from dfltheory.bounds.symbols import GLOSSARY, GRADIENT, LENGTH
 from dfltheory.bounds.units import unit
 from dfltheory.errors import InputError
+from dfltheory.proofs.moments import Lag, X
 
 
 def symbol(name):
@@ -45,10 +42,6 @@ def test_positive_by_its_form():
     assert not positive(lam)
 
 
-def test_an_array_is_shown_as_deep_as_it_is():
-    assert _shown(np.arange(6.0).reshape(2, 1, 3)) == "[[[0, 1, 2]], [[3, 4, 5]]]"
-
-
 def test_a_sum_of_weights_has_symbols_of_its_own():
     twice = sp.Symbol("twice", nonnegative=True)
     for names in ({"at": symbol("L")}, {"at": twice, "before": twice}):
@@ -60,9 +53,3 @@ def test_vectors_add_up_and_only_those_of_a_step_count_steps():
     assert [c for _, c in (X + X).terms] == [2]
     with pytest.raises(InputError, match="does not depend on the step"):
         _ = X.count
-
-
-def test_shape_proves_what_holds_and_nothing_else():
-    K = symbol("K")
-    assert prove_by_shape(2 * K - 1, K**2, "K", sp.S.One) is not None
-    assert prove_by_shape(2 * K, K**2, "K", sp.S.One) is None

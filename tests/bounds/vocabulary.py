@@ -3,7 +3,7 @@
 import sympy as sp
 
 from dfltheory.bounds import symbols as s
-from dfltheory.bounds.moments import DUAL, SAMPLED, XBAR, Algorithm, Atom, Vec, X, k
+from dfltheory.proofs.moments import DUAL, SAMPLED, XBAR, Algorithm, Atom, Vec, X, k
 
 U, V = (Vec.of(((Atom(name), sp.S.One),)) for name in ("u", "v"))
 UK, VK = (Vec.of(((Atom(name, "k"), sp.S.One),)) for name in ("u", "v"))

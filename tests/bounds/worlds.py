@@ -19,8 +19,8 @@ from functools import cached_property
 import sympy as sp
 
 from dfltheory.bounds import symbols as s
-from dfltheory.bounds.kernel import Fact
-from dfltheory.bounds.moments import BLOCKS, Atom, Moment, Vec, count, k, lag
+from dfltheory.proofs.kernel import Fact
+from dfltheory.proofs.moments import BLOCKS, Atom, Moment, Vec, count, k, lag
 
 SCALE = 10**40
 Interval = tuple[Fraction, Fraction]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from dfltheory.bounds.checks.run import audit
+from dfltheory.checks.run import audit
 from dfltheory.cli import run
 from validation.pages import audit as page
 

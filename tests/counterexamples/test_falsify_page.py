@@ -12,8 +12,8 @@ import sympy as sp
 
 import dfltheory as dfl
 from dfltheory.bounds import symbols as s
-from dfltheory.bounds.checks.units import check_units
 from dfltheory.bounds.symbols import GLOSSARY
+from dfltheory.checks.units import check_units
 from dfltheory.counterexamples import replay
 from dfltheory.counterexamples.certify import core_says
 from dfltheory.counterexamples.closed_forms import CLOSED_FORMS, noise_for_ever

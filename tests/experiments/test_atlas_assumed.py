@@ -9,9 +9,9 @@ import sympy as sp
 
 import dfltheory as dfl
 from dfltheory.bound_atlas import atlas
-from dfltheory.bounds.checks.units import check_units
 from dfltheory.bounds.clauses import Condition
 from dfltheory.bounds.symbols import GLOSSARY
+from dfltheory.checks.units import check_units
 from dfltheory.cli import run
 from dfltheory.errors import InputError
 from validation.pages import atlas as atlas_page

@@ -14,8 +14,8 @@ from markupsafe import escape
 
 from dfltheory import bounds
 from dfltheory.bounds import symbols as s
-from dfltheory.bounds.checks.run import CHECKS, applicable_checks
-from dfltheory.bounds.headlines import examined
+from dfltheory.checks.headlines import examined
+from dfltheory.checks.run import CHECKS, applicable_checks
 from dfltheory.cli import run
 from dfltheory.errors import DFLTheoryError, InputError
 from dfltheory.experiments import referee

@@ -15,10 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from dfltheory import bounds
 from dfltheory.bounds import registry
 from dfltheory.bounds.document import theorem_to_document
 from dfltheory.bounds.theorem import Theorem
+from dfltheory.checks.run import audit
 from dfltheory.counterexamples.finding import replay
 from validation.papers import PAPERS, appendix
 
@@ -53,7 +53,7 @@ def appendices() -> tuple[Theorem, ...]:
 def findings() -> dict[str, list[list[str]]]:
     """Check, severity and place of every finding of the audit."""
     with registry.including(appendices()):
-        every = bounds.audit()
+        every = audit()
     found: dict[str, list[list[str]]] = {}
     for finding in every:
         row = [finding.check, finding.severity, finding.place, str(finding.evidence.get("term", ""))]

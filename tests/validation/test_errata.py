@@ -11,7 +11,7 @@ import pytest
 import sympy as sp
 
 from dfltheory import bounds
-from dfltheory.bounds.checks.finding import Finding
+from dfltheory.checks.finding import Finding
 from dfltheory.errors import InputError
 from validation.pages import audit as page
 from validation.pages.errata_entries import corrected_terms

@@ -14,10 +14,10 @@ import sympy as sp
 import dfltheory as dfl
 from dfltheory.bound_atlas import competitors
 from dfltheory.bounds import GLOSSARY, LeftSide, Scope, Theorem
-from dfltheory.bounds.checks.vacuous import trivials
 from dfltheory.bounds.document import theorem_from_document, theorem_to_document
 from dfltheory.bounds.measures import AGGREGATES
 from dfltheory.bounds.symbols import VALUE
+from dfltheory.checks.vacuous import trivials
 from dfltheory.counterexamples import certify, rational
 from dfltheory.counterexamples.networks import networks
 from dfltheory.counterexamples.score import _two, at_T, left_side, ratio_at

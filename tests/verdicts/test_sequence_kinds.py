@@ -12,11 +12,8 @@ import sympy as sp
 import dfltheory as dfl
 from dfltheory import bounds, graphs
 from dfltheory.algorithms import DPSGD, DFedSAM
-from dfltheory.bounds import Scope, Theorem, proved, registry
-from dfltheory.bounds import hypotheses as h
-from dfltheory.bounds import kernel as r
+from dfltheory.bounds import Scope, Theorem, registry
 from dfltheory.bounds import symbols as s
-from dfltheory.bounds.moments import SAMPLED, Algorithm, RuleError, X
 from dfltheory.bounds.theorem import LeftSide
 from dfltheory.cli import run as command
 from dfltheory.constants import FRESH_ROUND, FRESH_STEP, SEQUENCES, NetworkConstants
@@ -30,9 +27,13 @@ from dfltheory.counterexamples.problems import Ramps, RampTask
 from dfltheory.errors import InputError, UnknownNameError
 from dfltheory.exact import RandomMixing, exact_history
 from dfltheory.graphs import OnePerRound, kind_of
+from dfltheory.proofs import hypotheses as h
+from dfltheory.proofs import kernel as r
+from dfltheory.proofs.moments import SAMPLED, Algorithm, RuleError, X
 from dfltheory.training.facts import NetworkFacts
 from dfltheory.training.history import History
 from dfltheory.training.setup import EqualWeights
+from tests.bounds import proved
 
 RARE = RandomMixing([np.eye(2), np.full((2, 2), 0.5)], [0.99, 0.01])
 """W_t = I with probability 0.99, else 11'/2: lam^2 = 0.99."""

@@ -2,7 +2,7 @@
 
 ``python -m validation.pages.audit docs/audit.md README.md`` writes them. The page lists the errata of the
 four papers, the findings of the library's audit, and the archived examination of all displayed lines. The
-audit takes a minute, so that the page carries a fingerprint of the code that it follows from: a test compares
+audit takes a minute, so that the page carries a digest of the code that it follows from: a test compares
 that without an audit.
 """
 
@@ -15,16 +15,19 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from dfltheory.bounds import registry
-from dfltheory.bounds.checks.finding import Finding
-from dfltheory.bounds.checks.run import CHECKS, audit
-from dfltheory.bounds.headlines import examined, name_of
-from dfltheory.bounds.source_digest import fingerprint
 from dfltheory.bounds.theorem import Theorem
+from dfltheory.checks.code_digest import AUDITING, code_digest
+from dfltheory.checks.finding import Finding
+from dfltheory.checks.headlines import examined, name_of
+from dfltheory.checks.run import CHECKS, audit
 from dfltheory.errors import InputError
 from dfltheory.files import write_text
 from validation.pages.errata_entries import archived_findings, coverage_lines, entry_lines, refutation
 from validation.papers import EXAMINATION, PAPERS, errata
 from validation.papers.erratum import FALSE, FOUND_BY, SEVERITIES, Erratum
+
+CODE = (*AUDITING, EXAMINATION.parent)
+"""The code from which the page follows."""
 
 _INTRODUCTION = """# Errata
 
@@ -61,7 +64,7 @@ at many samples without a counterexample, which proves nothing; *not examined*, 
 expectation were run in finite problems: two to six clients with piecewise linear gradients and minibatches of
 at most three outcomes, where every expectation is a finite sum.
 
-<!-- from dfltheory/bounds {fingerprint} -->
+<!-- from code {digest} -->
 """
 TABLE = "<!-- statements: make generated -->"
 """The line above and below the README's table."""
@@ -96,7 +99,7 @@ def markdown(findings: Iterable[Finding], docs: Path | None = None) -> str:
         date=archive["date"],
         origins=_origins(),
         general=", ".join(f"`{name}`" for name in CHECKS),
-        fingerprint=fingerprint(),
+        digest=code_digest(*CODE),
     )
     lines = [introduction]
     for paper in registry.papers():

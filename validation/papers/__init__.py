@@ -1,9 +1,10 @@
-"""What was found out about the four papers: statements of their appendices, errata, and refuted lines.
+"""What was found out about the four papers: appendices, errata, refuted lines, proofs of corrections.
 
 Each paper is a folder with ``appendix.py`` (its lemmas and displays as statements), ``errata.py``,
-``refuted_lines.py`` and ``witnesses.json``. ``examination.json`` is the archived result of the last
+``refuted_lines.py``, ``witnesses.json`` and ``proof.py`` (proof scripts of the corrected statements).
+``examination.json`` is the archived result of the last
 examination of all displayed lines. ``python -m validation.papers PAPER`` evaluates the refuted lines again,
-``python -m validation.papers CLAIM`` audits one statement, as ``dfedsam.lemma_D3``.
+``python -m validation.papers CLAIM`` audits one statement, as ``dfedsam.lemma_D3``, and checks its proof.
 """
 
 from __future__ import annotations
@@ -15,10 +16,13 @@ from pathlib import Path
 from typing import Any
 
 from dfltheory.bounds import registry
-from dfltheory.bounds.checks.finding import Finding
-from dfltheory.bounds.checks.run import audit_statement
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.bounds.units import Expr
+from dfltheory.checks.finding import Finding
+from dfltheory.checks.run import audit_statement
+from dfltheory.proofs import comparison
+from dfltheory.proofs.comparison import Checked
+from dfltheory.proofs.script import Corollary, Script
 
 PAPERS = ("dfedadmm", "dfedmdc", "dfedsam", "dfedsgpsm")
 EXAMINATION = Path(__file__).with_name("examination.json")
@@ -37,6 +41,21 @@ def errata(paper: str) -> tuple[Any, ...]:
     if paper not in PAPERS:
         return ()
     return importlib.import_module(f"validation.papers.{paper}.errata").ERRATA
+
+
+@cache
+def scripts() -> dict[str, Script | Corollary]:
+    """The proof scripts of all papers by what they claim."""
+    found: dict[str, Script | Corollary] = {}
+    for paper in PAPERS:
+        proofs = importlib.import_module(f"validation.papers.{paper}.proof").SCRIPTS
+        found.update({script.claim: script for script in proofs})
+    return found
+
+
+def checked(claim: str) -> Checked:
+    """The answer of the proof kernel to the script of a claim, which is run once."""
+    return comparison.checked(scripts()[claim], scripts())
 
 
 def statement(claim: str) -> Theorem:
@@ -70,4 +89,14 @@ def examination(paper: str) -> dict[str, Any]:
     return json.loads(EXAMINATION.read_text(encoding="utf-8"))["papers"][paper]
 
 
-__all__ = ["PAPERS", "appendix", "bound", "errata", "examination", "findings", "statement"]
+__all__ = [
+    "PAPERS",
+    "appendix",
+    "bound",
+    "checked",
+    "errata",
+    "examination",
+    "findings",
+    "scripts",
+    "statement",
+]

@@ -1,24 +1,21 @@
 """Repeat the evidence of errata.
 
 ``python -m validation.papers PAPER [PLACE]`` evaluates the refuted lines of a paper at their witnesses;
-``python -m validation.papers CLAIM`` audits a statement, as ``dfedsam.lemma_D3``.
+``python -m validation.papers CLAIM`` audits a statement, as ``dfedsam.lemma_D3``, and checks its proof.
 """
 
 from __future__ import annotations
 
 import sys
 
-from validation.papers import PAPERS, findings
+from validation.papers import PAPERS, checked, findings, scripts
 from validation.papers.lines import refuted_lines
 
 
 def main(arguments: list[str]) -> int:
-    """Print both sides of each line, 1 if one is not refuted; or the findings on a claim, 1 if one is an
-    error."""
+    """Print both sides of each line, 1 if one is not refuted; or what is known of a claim, see `_examine`."""
     if len(arguments) == 1 and "." in arguments[0]:
-        found = findings(arguments[0])
-        print("\n".join(map(str, found)))
-        return int(any(finding.severity == "error" for finding in found))
+        return _examine(arguments[0])
     if not 1 <= len(arguments) <= 2 or arguments[0] not in PAPERS:
         usage = f"usage: python -m validation.papers {{{','.join(PAPERS)}}} [PLACE], or CLAIM"
         print(usage, file=sys.stderr)
@@ -29,6 +26,18 @@ def main(arguments: list[str]) -> int:
     for evaluation in evaluations:
         print(f"{'refuted' if evaluation.refuted else 'NOT REFUTED'}: {evaluation}")
     return 0 if all(evaluation.refuted for evaluation in evaluations) else 1
+
+
+def _examine(claim: str) -> int:
+    """Print the findings on a claim and the answer of the proof kernel; 1 for an error or a failed proof."""
+    found = findings(claim)
+    print("\n".join(map(str, found)))
+    failed = any(finding.severity == "error" for finding in found)
+    if claim in scripts():
+        answer = checked(claim)
+        print(answer)
+        failed = failed or not answer.proved
+    return int(failed)
 
 
 if __name__ == "__main__":

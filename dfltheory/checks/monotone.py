@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from dfltheory.bounds.checks.finding import Finding, check, error, note, numbers, warning
 from dfltheory.bounds.inequalities.by_form import monotone, nonnegative
 from dfltheory.bounds.inequalities.region import Region
 from dfltheory.bounds.regions import Points, at, conditions_of, has_points, points_of
 from dfltheory.bounds.symbols import GLOSSARY
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.bounds.units import Expr
+from dfltheory.checks.finding import Finding, check, error, note, numbers, warning
 from dfltheory.errors import InputError
 
 WORSE_UP = (

@@ -9,14 +9,14 @@ import numpy as np
 import sympy as sp
 
 from dfltheory.bounds import registry
-from dfltheory.bounds.checks.everyday import everyday
-from dfltheory.bounds.checks.finding import Finding, check, error, found, note
 from dfltheory.bounds.clauses import Statement
 from dfltheory.bounds.rates import Monomial, covered, leading, ordered, scheduled, scheduled_region
 from dfltheory.bounds.regions import draw, values_of
 from dfltheory.bounds.symbols import GLOSSARY
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.bounds.units import Expr
+from dfltheory.checks.everyday import everyday
+from dfltheory.checks.finding import Finding, check, error, found, note
 
 HIDDEN = ("L", "rho0", "B", "sigma_l", "sigma_g", "beta", "f0_gap")
 _LARGEST = 1e15

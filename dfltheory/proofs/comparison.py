@@ -1,6 +1,6 @@
-"""Theorems whose proofs are scripts of the kernel: the last fact against the registry's bound.
+"""A proof script against a theorem: the last fact of the script is compared with the theorem's bound.
 
-:func:`check` runs a theorem's script and compares. Its answer says from which assumptions of the theorem it
+:func:`check` runs a script and compares. Its answer says from which assumptions of the theorem the bound
 follows, and which the proof does not use.
 """
 
@@ -9,19 +9,24 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import cache
+from types import MappingProxyType
 
 import sympy as sp
 
 from dfltheory.bounds import registry
 from dfltheory.bounds import symbols as s
-from dfltheory.bounds.algorithm_rounds import LETTERS, ROUNDS, same_round
-from dfltheory.bounds.hypotheses import Hypothesis
 from dfltheory.bounds.inequalities.by_form import quantities
 from dfltheory.bounds.inequalities.region import Region
-from dfltheory.bounds.inequalities.script_region import ScriptRegion
-from dfltheory.bounds.kernel import RULES, Fact, genuine
-from dfltheory.bounds.moments import (
+from dfltheory.bounds.real_numbers import expression, need
+from dfltheory.bounds.regions import conditions_of
+from dfltheory.bounds.symbols import BUILT_IN, GLOSSARY, NEUTRAL, Quantity
+from dfltheory.bounds.theorem import Condition, Theorem
+from dfltheory.bounds.units import Expr
+from dfltheory.errors import InputError
+from dfltheory.proofs.algorithm_rounds import LETTERS, ROUNDS, same_round
+from dfltheory.proofs.hypotheses import Hypothesis
+from dfltheory.proofs.kernel import RULES, Fact, genuine
+from dfltheory.proofs.moments import (
     DUAL,
     PLAIN,
     X_U,
@@ -36,13 +41,8 @@ from dfltheory.bounds.moments import (
     is_zero,
     sq,
 )
-from dfltheory.bounds.real_numbers import expression, need
-from dfltheory.bounds.regions import conditions_of
-from dfltheory.bounds.script import Corollary, Range, Script
-from dfltheory.bounds.symbols import BUILT_IN, GLOSSARY, NEUTRAL, Quantity
-from dfltheory.bounds.theorem import Condition, Theorem
-from dfltheory.bounds.units import Expr
-from dfltheory.errors import InputError
+from dfltheory.proofs.script import Corollary, Range, Script
+from dfltheory.proofs.script_region import ScriptRegion
 
 
 @dataclass(frozen=True)
@@ -80,25 +80,27 @@ class Checked:
         )
 
 
-def scripts() -> dict[str, Script | Corollary]:
-    """Every script by its claim."""
-    return {script.claim: script for script in registry.scripts()}
+Scripts = Mapping[str, Script | Corollary]
+"""Scripts by what they claim (key:variant)."""
 
 
-def check(theorem: Theorem, script: Script | Corollary | None = None) -> Checked:
-    """Run the theorem's script and compare its last fact with the theorem.
+def check(theorem: Theorem, script: Script | Corollary, others: Scripts = MappingProxyType({})) -> Checked:
+    """Run a script and compare its last fact with a theorem.
+
+    Parameters
+    ----------
+    theorem : the statement that the script shall prove
+    script : its proof
+    others : where the script of the theorem from which a corollary follows is found
 
     Raises
     ------
     InputError
-        The theorem has no script.
+        The script of a corollary's parent is missing from ``others``.
     """
-    script = script or scripts().get(f"{theorem.key}:{theorem.variant}")
-    if script is None:
-        raise InputError(f"{theorem} has no script of the kernel: its proof is on paper")
     need(type(script) in (Script, Corollary), "a proof is a Script or a Corollary, not {}", type(script))
     if isinstance(script, Corollary):
-        return _corollary(theorem, script)
+        return _corollary(theorem, script, others)
     _check_script(script)
     facts, missing = [], []
     with quantities({*BUILT_IN, *theorem.symbols}):
@@ -226,9 +228,11 @@ def _answer(
     return Checked(theorem, facts, said, unused, idle, tuple(missing))
 
 
-def _corollary(theorem: Theorem, script: Corollary) -> Checked:
+def _corollary(theorem: Theorem, script: Corollary, others: Scripts) -> Checked:
     """The parent's bound and conditions, with the corollary's schedule substituted, against its own."""
-    parent = checked(script.of)
+    if script.of not in others:
+        raise InputError(f"no script of {script.of} is given, from which {script.claim} shall follow")
+    parent = checked(others[script.of], others)
     source, missing = parent.theorem, list(parent.missing)
     if (source.lhs, source.scope) != (theorem.lhs, theorem.scope) or not set(source.assumptions) <= set(
         theorem.assumptions
@@ -283,11 +287,15 @@ def _in_range(region: Region, quantity: Quantity, value: Expr) -> bool:
     return above and region.holds(sp.Rational(quantity.high) - value, strict=quantity.open_high)
 
 
-@cache
-def checked(claim: str) -> Checked:
-    """:func:`check` of key:variant, once."""
-    key, _, variant = claim.partition(":")
-    return check(registry.get(key, variant))
+_ANSWERS: dict[Script | Corollary, Checked] = {}
+
+
+def checked(script: Script | Corollary, others: Scripts = MappingProxyType({})) -> Checked:
+    """:func:`check` of a script against the registered statement that it claims; once for each script."""
+    if script not in _ANSWERS:
+        key, _, variant = script.claim.partition(":")
+        _ANSWERS[script] = check(registry.get(key, variant), script, others)
+    return _ANSWERS[script]
 
 
 def _left(theorem: Theorem, fact: Fact) -> Form:

@@ -9,21 +9,21 @@ import numpy as np
 import sympy as sp
 
 from dfltheory.bounds import symbols as s
-from dfltheory.bounds.checks.finding import Finding, check, error, warning
-from dfltheory.bounds.checks.simpler import check_simpler, simpler_statements
-from dfltheory.bounds.checks.special import (
-    ENDS,
-    ends_of_ranges,
-    sam_fixed_point,
-    sam_fixed_point_in_order,
-    simplest_case,
-)  # fmt: skip
 from dfltheory.bounds.inequalities.region import EVERYWHERE, Region
 from dfltheory.bounds.rates import leading, scheduled
 from dfltheory.bounds.regions import at, conditions_of, has_points, points_of
 from dfltheory.bounds.symbols import GLOSSARY
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.bounds.units import Expr
+from dfltheory.checks.finding import Finding, check, error, warning
+from dfltheory.checks.simpler import check_simpler, simpler_statements
+from dfltheory.checks.special import (
+    ENDS,
+    ends_of_ranges,
+    sam_fixed_point,
+    sam_fixed_point_in_order,
+    simplest_case,
+)  # fmt: skip
 from dfltheory.errors import InputError
 
 

@@ -32,11 +32,11 @@ from fractions import Fraction
 import numpy as np
 import sympy as sp
 
-from dfltheory.bounds.checks.finding import Finding, check, error, warning
-from dfltheory.bounds.checks.idle_terms import DIRECTIONS, ROUNDING, keeps_conditions, parts_with_idle_terms
 from dfltheory.bounds.symbols import GLOSSARY
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.bounds.units import ONE, Degree, Expr, Scaling, Unit
+from dfltheory.checks.finding import Finding, check, error, warning
+from dfltheory.checks.idle_terms import DIRECTIONS, ROUNDING, keeps_conditions, parts_with_idle_terms
 
 _BOUNDS_A_RUN = ("theorem", "corollary", "rate")
 Severity = Callable[..., Finding]

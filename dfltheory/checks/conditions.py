@@ -8,12 +8,12 @@ from collections.abc import Iterator
 import numpy as np
 import sympy as sp
 
-from dfltheory.bounds.checks.finding import Finding, check, error, numbers
-from dfltheory.bounds.checks.satisfiable import check_satisfiable
-from dfltheory.bounds.checks.vacuous import first_useful_round, vacuous
 from dfltheory.bounds.regions import Points, at, conditions_of, has_points, points_of, values_of
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.bounds.units import Expr
+from dfltheory.checks.finding import Finding, check, error, numbers
+from dfltheory.checks.satisfiable import check_satisfiable
+from dfltheory.checks.vacuous import first_useful_round, vacuous
 from dfltheory.errors import InputError
 
 

@@ -8,29 +8,14 @@ from functools import partial
 
 import sympy as sp
 
-from dfltheory.bounds import hypotheses as h
-from dfltheory.bounds import kernel as r
 from dfltheory.bounds import symbols as s
-from dfltheory.bounds.moments import (
-    SAMPLED,
-    XBAR,
-    Algorithm,
-    E,
-    G,
-    Lag,
-    N,
-    X,
-    count,
-    k,
-    lag,
-    one,
-    root,
-    sq,
-)
 from dfltheory.bounds.papers.dfedsgpsm import corrected as stated
 from dfltheory.bounds.papers.dfedsgpsm.momentum import at, at_before, dbar, square_form, sum_c2, total_form
-from dfltheory.bounds.script import Corollary, Range, Script
 from dfltheory.bounds.theorem import Condition
+from dfltheory.proofs import hypotheses as h
+from dfltheory.proofs import kernel as r
+from dfltheory.proofs.moments import SAMPLED, XBAR, Algorithm, E, G, Lag, N, X, count, k, lag, one, root, sq
+from dfltheory.proofs.script import Corollary, Range, Script
 
 L, K, eta, alpha = s.L, s.K, s.eta, s.alpha
 ONCE = (1 - alpha**count) / (1 - alpha)

@@ -10,12 +10,12 @@ from collections.abc import Mapping, Sequence
 
 import sympy as sp
 
-from dfltheory.bounds import hypotheses as h
-from dfltheory.bounds import kernel as r
 from dfltheory.bounds import symbols as s
-from dfltheory.bounds.moments import E_U, G_U, G_V, N_U, N_V, X_U, X_V, Algorithm, Moment, k, one, root, sq
 from dfltheory.bounds.papers.dfedmdc import corrected as stated
-from dfltheory.bounds.script import Corollary, Range, Script
+from dfltheory.proofs import hypotheses as h
+from dfltheory.proofs import kernel as r
+from dfltheory.proofs.moments import E_U, G_U, G_V, N_U, N_V, X_U, X_V, Algorithm, Moment, k, one, root, sq
+from dfltheory.proofs.script import Corollary, Range, Script
 
 L_u, L_v, K_u, K_v, eta_u, eta_v = s.L_u, s.L_v, s.K_u, s.K_v, s.eta_u, s.eta_v
 a, b = eta_u * K_u * L_u, eta_v * K_v * L_v

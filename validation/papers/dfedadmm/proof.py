@@ -10,10 +10,12 @@ from collections.abc import Callable, Sequence
 
 import sympy as sp
 
-from dfltheory.bounds import hypotheses as h
-from dfltheory.bounds import kernel as r
 from dfltheory.bounds import symbols as s
-from dfltheory.bounds.moments import (
+from dfltheory.bounds.papers.dfedadmm import corrected as stated
+from dfltheory.bounds.papers.dfedadmm.printed import gamma
+from dfltheory.proofs import hypotheses as h
+from dfltheory.proofs import kernel as r
+from dfltheory.proofs.moments import (
     DUAL,
     EHAT,
     MEAN,
@@ -33,9 +35,7 @@ from dfltheory.bounds.moments import (
     root,
     sq,
 )
-from dfltheory.bounds.papers.dfedadmm import corrected as stated
-from dfltheory.bounds.papers.dfedadmm.printed import gamma
-from dfltheory.bounds.script import Corollary, Range, Script
+from dfltheory.proofs.script import Corollary, Range, Script
 
 L, K, pen = s.L, s.K, s.lam_admm
 share = s.eta / pen

@@ -8,14 +8,14 @@ from dataclasses import dataclass
 import numpy as np
 import sympy as sp
 
-from dfltheory.bounds.checks.everyday import everyday
-from dfltheory.bounds.checks.finding import Finding, found, note, numbers, warning
-from dfltheory.bounds.checks.logarithms import least, monomial, rows_of
 from dfltheory.bounds.measures import GRADIENT_MEASURES
 from dfltheory.bounds.regions import Points, at, conditions_of, equalities, values_of
 from dfltheory.bounds.symbols import GLOSSARY, step_names
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.bounds.units import Expr
+from dfltheory.checks.everyday import everyday
+from dfltheory.checks.finding import Finding, found, note, numbers, warning
+from dfltheory.checks.logarithms import least, monomial, rows_of
 
 _HORIZONS = np.unique(np.round(10.0 ** np.linspace(0, 15, 121)))
 

@@ -13,7 +13,8 @@ from types import MappingProxyType
 import sympy as sp
 
 from dfltheory.bounds import symbols as s
-from dfltheory.bounds.moments import (
+from dfltheory.bounds.units import Expr
+from dfltheory.proofs.moments import (
     DUAL,
     E_U,
     G_U,
@@ -34,7 +35,6 @@ from dfltheory.bounds.moments import (
     k,
     lag,
 )
-from dfltheory.bounds.units import Expr
 
 _share = s.eta / s.lam_admm
 _left = 1 - _share

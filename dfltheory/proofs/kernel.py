@@ -27,9 +27,11 @@ from weakref import WeakSet
 
 import sympy as sp
 
-from dfltheory.bounds import hypotheses as h
 from dfltheory.bounds import symbols as s
-from dfltheory.bounds.moments import (
+from dfltheory.bounds.real_numbers import expression, has_poles, reality
+from dfltheory.bounds.units import Expr
+from dfltheory.proofs import hypotheses as h
+from dfltheory.proofs.moments import (
     BLOCKS,
     DUAL,
     EHAT,
@@ -59,8 +61,6 @@ from dfltheory.bounds.moments import (
     sq,
     value,
 )  # fmt: skip
-from dfltheory.bounds.real_numbers import expression, has_poles, reality
-from dfltheory.bounds.units import Expr
 
 # -- facts -----------------------------------------------------------------------------------------
 

@@ -8,13 +8,13 @@ import numpy as np
 import sympy as sp
 
 from dfltheory.bounds import symbols as s
-from dfltheory.bounds.checks.finding import Finding, error, numbers, warning
 from dfltheory.bounds.measures import GRADIENT_MEASURES
 from dfltheory.bounds.rates import expand_in_t, scheduled
 from dfltheory.bounds.regions import Points, at, values_of
 from dfltheory.bounds.symbols import GLOSSARY
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.bounds.units import Expr
+from dfltheory.checks.finding import Finding, error, numbers, warning
 
 ENDS: dict[str, float] = {
     **dict.fromkeys(("m", "K", "K_u", "K_v", "Q", "delta", "window"), 1.0),

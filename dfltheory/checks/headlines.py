@@ -5,9 +5,9 @@ from __future__ import annotations
 import shlex
 
 from dfltheory.bounds import registry
-from dfltheory.bounds.checks.run import CHECKS, applicable_checks
 from dfltheory.bounds.status import Status
 from dfltheory.bounds.theorem import Theorem
+from dfltheory.checks.run import CHECKS, applicable_checks
 
 
 def name_of(theorem: Theorem) -> str:

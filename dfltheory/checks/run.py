@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from dfltheory.bounds import registry
-from dfltheory.bounds.checks.agreement import check_agreement, has_agreement
-from dfltheory.bounds.checks.conditions import check_conditions, has_conditions
-from dfltheory.bounds.checks.corollaries import check_corollary, has_rate
-from dfltheory.bounds.checks.derivations import check_steps, has_steps
-from dfltheory.bounds.checks.extremes import check_extremes, has_limits
-from dfltheory.bounds.checks.finding import ORDER, Applies, Finding, always
-from dfltheory.bounds.checks.inequalities import check_inequalities, has_inequalities
-from dfltheory.bounds.checks.monotone import check_monotone, has_monotonicity
-from dfltheory.bounds.checks.units import check_units
 from dfltheory.bounds.theorem import Theorem
+from dfltheory.checks.agreement import check_agreement, has_agreement
+from dfltheory.checks.conditions import check_conditions, has_conditions
+from dfltheory.checks.corollaries import check_corollary, has_rate
+from dfltheory.checks.extremes import check_extremes, has_limits
+from dfltheory.checks.finding import ORDER, Applies, Finding, always
+from dfltheory.checks.monotone import check_monotone, has_monotonicity
+from dfltheory.checks.units import check_units
 from dfltheory.errors import InputError, UnknownNameError
 
 CHECKS: dict[str, Callable[[Theorem], Iterator[Finding]]] = {
@@ -22,20 +20,16 @@ CHECKS: dict[str, Callable[[Theorem], Iterator[Finding]]] = {
     "limits": check_extremes,
     "monotone": check_monotone,
     "agreement": check_agreement,
-    "derivation": check_steps,
     "corollary": check_corollary,
     "conditions": check_conditions,
-    "inequality": check_inequalities,
 }
 APPLIES: dict[str, Applies] = {
     "units": always,
     "limits": has_limits,
     "monotone": has_monotonicity,
     "agreement": has_agreement,
-    "derivation": has_steps,
     "corollary": has_rate,
     "conditions": has_conditions,
-    "inequality": has_inequalities,
 }
 """Check -> does it have something to examine in a statement?"""
 

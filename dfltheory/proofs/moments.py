@@ -14,10 +14,10 @@ from typing import Any
 import sympy as sp
 
 from dfltheory.bounds import symbols as s
-from dfltheory.bounds.hypotheses import Hypothesis
 from dfltheory.bounds.real_numbers import RuleError as RuleError
 from dfltheory.bounds.real_numbers import count, expression, has_poles, k, lag, need
 from dfltheory.bounds.units import Expr
+from dfltheory.proofs.hypotheses import Hypothesis
 
 
 @lru_cache(maxsize=1 << 14)  # a proof asks of few expressions again and again

@@ -14,11 +14,11 @@ import numpy as np
 import sympy as sp
 
 from dfltheory.bounds import registry
-from dfltheory.bounds.checks.finding import Finding, check, found, note, warning
 from dfltheory.bounds.rates import covered, leading
 from dfltheory.bounds.regions import Points, admissible, conditions_of
 from dfltheory.bounds.symbols import GLOSSARY, NEUTRAL
 from dfltheory.bounds.theorem import Theorem
+from dfltheory.checks.finding import Finding, check, found, note, warning
 
 MECHANISMS: dict[str, tuple[tuple[str, ...], str]] = {
     "rho": (("rho", "rho0"), "SAM"),

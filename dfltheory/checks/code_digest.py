@@ -1,4 +1,4 @@
-"""A digest of the code of ``dfltheory.bounds``, by which a page says which code it follows from."""
+"""A digest of Python code, by which a page says from which code it follows."""
 
 from __future__ import annotations
 
@@ -6,15 +6,18 @@ import ast
 import hashlib
 from pathlib import Path
 
+PACKAGE = Path(__file__).parent.parent
+AUDITING = (PACKAGE / "bounds", PACKAGE / "checks")
+"""The code from which the findings on a statement follow."""
 
-def fingerprint() -> str:
-    """A digest of the code of ``dfltheory.bounds`` without comments, docstrings and blank lines."""
-    folder = Path(__file__).parent
+
+def code_digest(*folders: Path) -> str:
+    """A digest of the Python files of folders, without comments, docstrings and blank lines."""
     digest = hashlib.sha256()
-    for path in sorted(folder.rglob("*.py")):
-        digest.update(
-            f"{path.relative_to(folder).as_posix()}\n{code(path.read_text(encoding='utf-8'))}".encode()
-        )
+    for folder in folders:
+        for path in sorted(folder.rglob("*.py")):
+            name = f"{folder.name}/{path.relative_to(folder).as_posix()}"
+            digest.update(f"{name}\n{code(path.read_text(encoding='utf-8'))}".encode())
     return digest.hexdigest()[:16]
 
 
@@ -28,4 +31,4 @@ def code(source: str) -> str:
     return "\n".join(x for i, x in lines if i not in idle and x.strip() and not x.lstrip().startswith("#"))
 
 
-__all__ = ["code", "fingerprint"]
+__all__ = ["AUDITING", "code", "code_digest"]

@@ -35,7 +35,7 @@ class Finding:
     def command(self) -> str:
         """The command that shows this finding again; of a theorem that is not registered, the call."""
         if not registry.known(self.key, self.variant):
-            return f"dfltheory.bounds.audit(theorem, checks=({self.check!r},))"
+            return f"dfltheory.audit(theorem, checks=({self.check!r},))"
         return f"dfltheory audit {self.key} --variant {self.variant} --check {self.check}"
 
     @property

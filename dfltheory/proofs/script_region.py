@@ -16,14 +16,14 @@ from dfltheory.bounds.clauses import Condition
 from dfltheory.bounds.inequalities.polynomials import Interval
 from dfltheory.bounds.inequalities.region import Region
 from dfltheory.bounds.inequalities.rewriting import rational
-from dfltheory.bounds.moments import count, is_zero, k, lag
 from dfltheory.bounds.real_numbers import expression, reality
 from dfltheory.bounds.symbols import BUILT_IN, GLOSSARY
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.bounds.units import Expr
+from dfltheory.proofs.moments import count, is_zero, k, lag
 
 if TYPE_CHECKING:
-    from dfltheory.bounds.script import Range, Script
+    from dfltheory.proofs.script import Range, Script
 
 _K = GLOSSARY["K"].symbol
 

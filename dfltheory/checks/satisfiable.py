@@ -10,13 +10,13 @@ from dataclasses import dataclass
 import numpy as np
 import sympy as sp
 
-from dfltheory.bounds.checks.finding import Finding, check, error, note, numbers
-from dfltheory.bounds.checks.logarithms import contradiction
 from dfltheory.bounds.inequalities.by_form import nonnegative, positive
 from dfltheory.bounds.regions import Points, admissible, at, conditions_of, equalities, values_of
 from dfltheory.bounds.symbols import GLOSSARY, step_names
 from dfltheory.bounds.theorem import Condition, Theorem
 from dfltheory.bounds.units import Expr
+from dfltheory.checks.finding import Finding, check, error, note, numbers
+from dfltheory.checks.logarithms import contradiction
 
 _e = sp.Symbol("e_small", positive=True)
 _T = GLOSSARY["T"].symbol

@@ -1,4 +1,4 @@
-"""Proofs of theorems as scripts of the kernel: what a paper's ``script.py`` is made of."""
+"""Proof scripts: what a proof for the kernel is made of."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from dataclasses import dataclass, field, replace
 
 import sympy as sp
 
-from dfltheory.bounds.hypotheses import Hypothesis
-from dfltheory.bounds.kernel import Fact
-from dfltheory.bounds.moments import Lag
 from dfltheory.bounds.theorem import Condition, Theorem
 from dfltheory.bounds.units import Expr
+from dfltheory.proofs.hypotheses import Hypothesis
+from dfltheory.proofs.kernel import Fact
+from dfltheory.proofs.moments import Lag
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Range:
     high: Expr | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Script:
     """A proof of ``claim`` (key:variant).
 
@@ -57,7 +57,7 @@ class Script:
         return [(one, replace(theorem, conditions=(*theorem.conditions, c))) for one, c in both]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Corollary:
     """``claim`` follows from ``of`` (both key:variant): under the claim's schedule, or with larger
     constants."""

@@ -1,0 +1,4 @@
+"""The audit: checks of one statement that need no data (units, limits, agreement of variants, ...).
+
+``audit`` in :mod:`dfltheory.checks.run` (``dfltheory.audit``) runs them.
+"""

@@ -1,0 +1,12 @@
+"""The proof kernel: proofs of convergence theorems as scripts whose steps are rules from textbooks.
+
+=====================  ===========================================================================
+``hypotheses``         the assumptions that a rule may use
+``moments``            vectors of the algorithm, and expectations of their squares and products
+``kernel``             the rules; each makes a fact (an inequality between moments) from others
+``algorithm_rounds``   the updates of the algorithms that proofs are about
+``script``             what a proof consists of
+``script_region``      which numbers the symbols of a script may be
+``comparison``         ``check(theorem, script)``: does the last fact give the theorem?
+=====================  ===========================================================================
+"""

@@ -1,0 +1,16 @@
+"""The proof scripts of the four papers, and the kernel's answers to them."""
+
+from __future__ import annotations
+
+from dfltheory.bounds.theorem import Theorem
+from dfltheory.proofs import comparison
+from dfltheory.proofs.comparison import ScriptRegion, _left
+from validation.papers import checked, scripts
+
+
+def check(theorem, script):
+    """The answer to a script, next to the scripts of the papers."""
+    return comparison.check(theorem, script, scripts())
+
+
+__all__ = ["ScriptRegion", "Theorem", "_left", "check", "checked", "scripts"]
