@@ -10,3 +10,8 @@
 ``comparison``         ``check(theorem, script)``: does the last fact give the theorem?
 =====================  ===========================================================================
 """
+
+from dfltheory.proofs.comparison import Checked, check
+from dfltheory.proofs.script import Corollary, Range, Script
+
+__all__ = ["Checked", "Corollary", "Range", "Script", "check"]
