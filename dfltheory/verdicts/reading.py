@@ -180,6 +180,8 @@ class Reading:
         for name, value in self.given.items():
             if name not in GLOSSARY:
                 raise UnknownNameError("constant", name, set(GLOSSARY))
+            if np.ndim(value):
+                raise InputError(f"{name} = {value!r} must be one number")
             GLOSSARY[name].check(value)
         if self.given:
             self._refuse_what_the_run_fixed()
@@ -398,7 +400,7 @@ class Reading:
 
     def _least_true(self, name: str) -> tuple[float, str]:
         """What a constant that theorems take as an upper bound is at least, and why: its value, where that is
-        exact; and f* is no larger than any f that the run came by.
+        exact; f* is no larger than any f that the run came by, and B is no less than a gradient of f there.
 
         One that is infinite over all x may be smaller where the run goes, which is for the caller to know.
         """
@@ -415,7 +417,13 @@ class Reading:
             return least, f"f falls by {least:g} below its start in this run, which f0_gap bounds"
         exact = name != "mu" and constants.known().get(name, math.inf)
         known = exact and math.isfinite(exact) and constants.standing_of(name) == "exact"
-        return (float(exact), f"this problem has {name} = {exact:g} exactly") if known else (0.0, "")
+        if known:
+            return float(exact), f"this problem has {name} = {exact:g} exactly"
+        if name == "B":
+            seen = self.run.grad_norm_sq[np.isfinite(self.run.grad_norm_sq)]
+            longest = math.sqrt(float(seen.max(initial=0.0)))
+            return longest, f"a gradient of f in this run has length {longest:g}, which B bounds"
+        return 0.0, ""
 
     # -- rounding -------------------------------------------------------------------------------------------
 
