@@ -12,7 +12,6 @@ from dfltheory.bounds.clauses import Condition, Definition, Kind, LeftSide, Numb
 from dfltheory.bounds.display import condition_latex, expression_latex
 from dfltheory.bounds.rates import Monomial, leading
 from dfltheory.bounds.status import Status, status_of
-from dfltheory.bounds.symbols import GLOSSARY
 from dfltheory.bounds.tuning import admissible_steps, best_step
 from dfltheory.bounds.units import Expr
 from dfltheory.errors import InputError
@@ -37,6 +36,7 @@ class Theorem(Statement):
     order : stated as O(.) only, so that ``evaluate`` gives the expression without its constant
     of : key and variant of the statement that this one is drawn from, or that statement itself, for a
         corollary, a rate, and a theorem that is stated in O(.)
+    quantities : what it adds to the glossary, which holds for it alone
     """
 
     def derivative(self, name: str) -> Expr:
@@ -82,7 +82,7 @@ class Theorem(Statement):
                 raise InputError(f"the schedule of {self} needs {', '.join(missing)} for {name}: give it")
             given = {s: values[s.name] for s in expression.free_symbols}
             for s, value in given.items():  # subs would parse, and run, a string
-                checked = float(GLOSSARY[s.name].check(value))
+                checked = float(self.glossary[s.name].check(value))
                 given[s] = value if isinstance(value, Real) else checked
             try:
                 chosen[name] = float(expression.subs(given))
