@@ -203,6 +203,15 @@ class Definition:
     numeric: ScalarFunction | None = None
 
 
+@dataclass(frozen=True)
+class ProofStep:
+    """A step of a proof as its author declares it: what it claims, from which facts, by which rule."""
+
+    claim: str
+    premises: tuple[str, ...]
+    rule: str
+
+
 @dataclass(frozen=True, eq=False)
 class Statement:
     """What a :class:`~dfltheory.bounds.Theorem` says, whose attributes are told there; and its numbers."""
@@ -223,6 +232,8 @@ class Statement:
     of: tuple[str, str] | Statement | None = None
     remark: str = ""
     quantities: tuple[Quantity, ...] = ()
+    control: bool = False
+    steps: tuple[ProofStep, ...] = ()
 
     def __post_init__(self) -> None:
         if not isinstance(self.scope, Scope):

@@ -57,7 +57,7 @@ def theorem_to_document(theorem: Theorem) -> dict[str, Any]:
         A formula uses a function that files cannot carry.
     """
     own = [theorem.glossary[name] for name in theorem.symbols if name not in BUILT_IN]
-    return {"format": FORMAT, "quantities": _plain(own)} | _fields(theorem, "quantities")
+    return {"format": FORMAT, "quantities": _plain(own)} | _fields(theorem, "quantities", "control", "steps")
 
 
 def _fields(thing: Any, *but: str) -> dict[str, Any]:

@@ -43,7 +43,15 @@ _TOKEN = re.compile(
     r"|(?P<space>\s+)",
     re.ASCII,
 )
-_CALLED = {"sqrt": "sqrt", "log": "log", "exp": "exp", "abs": "Abs", "min": "Min", "max": "Max"}
+_CALLED = {
+    "sqrt": "sqrt",
+    "log": "log",
+    "exp": "exp",
+    "abs": "Abs",
+    "min": "Min",
+    "max": "Max",
+    "floor": "floor",
+}
 FUNCTIONS = (*_CALLED, "sum")
 """What a formula may call."""
 _LOOK_ALIKE = {
@@ -375,7 +383,7 @@ def write_formula(formula: Any) -> str:
     InputError
         It has a function that theorem files do not have.
     """
-    return _Printer({"order": "none"}).doprint(sp.sympify(formula)).replace("**", "^")
+    return _Printer().doprint(sp.sympify(formula)).replace("**", "^")
 
 
 class _Printer(sp.StrPrinter):

@@ -12,9 +12,10 @@ One name for one thing in SymPy, in code and in the docs, across papers. Read a 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -189,6 +190,12 @@ GLOSSARY: dict[str, Quantity] = {entry.name: entry for entry in _ENTRIES}
 
 BUILT_IN = frozenset(GLOSSARY)
 """Those that come with the package; papers and users add theirs (:func:`define`)."""
+
+
+def with_quantities(quantities: Iterable[Quantity]) -> Mapping[str, Quantity]:
+    """The glossary and these quantities, by name."""
+    own = {quantity.name: quantity for quantity in quantities}
+    return MappingProxyType({**GLOSSARY, **own}) if own else GLOSSARY
 
 
 def checked_name(name: str) -> None:

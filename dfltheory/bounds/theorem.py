@@ -8,10 +8,11 @@ from typing import Any
 
 import sympy as sp
 
-from dfltheory.bounds.clauses import Condition, Definition, Kind, LeftSide, Number, Statement
+from dfltheory.bounds.clauses import Condition, Definition, Kind, LeftSide, Number, ProofStep, Statement
 from dfltheory.bounds.display import condition_latex, expression_latex
 from dfltheory.bounds.rates import Monomial, leading
 from dfltheory.bounds.status import Status, status_of
+from dfltheory.bounds.theorem_writer import theorems_to_toml
 from dfltheory.bounds.tuning import admissible_steps, best_step
 from dfltheory.bounds.units import Expr
 from dfltheory.errors import InputError
@@ -61,6 +62,16 @@ class Theorem(Statement):
         body = " \\\\ ".join(lines)
         return rf"\begin{{aligned}} {body} \end{{aligned}}"
 
+    def to_toml(self) -> str:
+        """The statement as a theorem file, which :func:`dfltheory.bounds.load` reads.
+
+        Raises
+        ------
+        InputError
+            A formula has a function, or the scope a class or a law, that a file cannot carry.
+        """
+        return theorems_to_toml((self,))
+
     def largest_step(self, name: str | None = None, **values: Any) -> float:
         """The largest admissible step size for given constants (inf where no condition bounds it)."""
         return admissible_steps(self, name, **values).high
@@ -104,4 +115,4 @@ class Theorem(Statement):
         return f"<Theorem {self.key} {self.variant}: {self.title}>"
 
 
-__all__ = ["Condition", "Definition", "Kind", "LeftSide", "Number", "Theorem"]
+__all__ = ["Condition", "Definition", "Kind", "LeftSide", "Number", "ProofStep", "Theorem"]
