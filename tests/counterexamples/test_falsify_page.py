@@ -342,7 +342,7 @@ def test_one_more_power_makes_its_term_smaller_somewhere_and_mostly_where_a_coun
             for name in theorem.needs:
                 entry = GLOSSARY[name]
                 at[name] = (
-                    rng.integers(1, 50, n) if entry.whole else rng.uniform(0.01, 0.99, n) if entry.high == 1
+                    rng.integers(1, 50, n) if entry.integer else rng.uniform(0.01, 0.99, n) if entry.high == 1
                     else 10.0 ** rng.uniform(-4, 0, n)
                 )  # fmt: skip
             term = version.partition(" in the term ")[2]

@@ -211,7 +211,7 @@ def lowered(theorem: Theorem, part: Any) -> Iterator[tuple[str, Any]]:
         unit = q.unit if q else units[name].of(defined[x].xreplace(defined))
         if name in ("f0_gap", "L", "L_u", "L_v"):
             continue
-        if q.whole if q else unit == ONE and _never_small(defined[x].xreplace(defined)):
+        if q.integer if q else unit == ONE and _never_small(defined[x].xreplace(defined)):
             yield f"one more power of 1/{name}", 1 / x
         elif q and q.high == 1:
             below: Any = sp.factor(sp.denom(sp.together(part)))
@@ -231,7 +231,7 @@ def _never_small(expr: Any) -> bool:
     for x in sorted(expr.free_symbols, key=str):
         entry = GLOSSARY[str(x)]
         share, size = rng.random(n), 10.0 ** rng.uniform(-2, 2, n)
-        draws[str(x)] = rng.integers(1, 9, n) if entry.whole else share if entry.high == 1 else size
+        draws[str(x)] = rng.integers(1, 9, n) if entry.integer else share if entry.high == 1 else size
     values = sp.lambdify(list(draws), expr, "numpy")(*draws.values()) * np.ones(n)
     return bool(np.all((values == 0) | (values >= 1 - 1e-9)) and (values > 1).any())
 

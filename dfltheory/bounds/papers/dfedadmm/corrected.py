@@ -79,7 +79,7 @@ P = Definition(
     "p",
     "share of the way that the local steps go",
     ("eta", "lam_admm", "K"),
-    lambda eta, penalty, steps: admm.gamma(eta, penalty, steps - 1),
+    admm.gamma_before,
 )
 
 
