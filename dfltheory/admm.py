@@ -25,6 +25,11 @@ def gamma(eta: ArrayLike, lam: ArrayLike, K: ArrayLike) -> Array:
         return np.where(odd, 1 + np.exp(power), 0 - np.expm1(power))  # 0, not -0, for no steps
 
 
+def gamma_before(eta: ArrayLike, lam: ArrayLike, K: ArrayLike) -> Array:
+    """1 - (1 - eta/lam)^(K-1), the same weight after one step less; see :func:`gamma`."""
+    return gamma(eta, lam, np.asarray(K) - 1)
+
+
 def left(eta: ArrayLike, lam: ArrayLike, K: ArrayLike) -> Array:
     """Return (1 - eta/lam)^K, the weight of the state before the round; see :func:`gamma`."""
     power, odd = _power(eta, lam, K)
@@ -53,4 +58,4 @@ def _power(eta: ArrayLike, lam: ArrayLike, K: ArrayLike) -> tuple[Array, Array]:
         return np.where(K == 0, 0.0, K * log), (r > 1) & (K % 2 == 1)
 
 
-__all__ = ["gamma", "left", "theta"]
+__all__ = ["gamma", "gamma_before", "left", "theta"]

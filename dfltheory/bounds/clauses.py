@@ -13,7 +13,7 @@ import sympy as sp
 from dfltheory.bounds.algorithm_names import checked_hyperparameters
 from dfltheory.bounds.measures import AGGREGATES, Aggregate, checked_aggregate, latex_of, unit_of
 from dfltheory.bounds.scope import Scope
-from dfltheory.bounds.symbols import GLOSSARY, LETTERS
+from dfltheory.bounds.symbols import BUILT_IN, GLOSSARY, LETTERS, Quantity, checked_name
 from dfltheory.bounds.units import Expr, Unit
 from dfltheory.errors import ConditionError, InputError, UnknownNameError, one_of, whole_number
 
@@ -50,21 +50,51 @@ def checked_expression(place: str, formula: Any) -> Expr:
     return expression
 
 
-def checked_symbols(place: str, expression: Expr, own: Collection[sp.Symbol] = ()) -> None:
+def checked_symbols(
+    place: str,
+    expression: Expr,
+    own: Collection[sp.Symbol] = (),
+    glossary: Mapping[str, Quantity] = GLOSSARY,
+) -> None:
     """Reject a symbol that is neither the glossary's nor one of the statement's ``own``."""
     for symbol in sorted(expression.free_symbols - set(own), key=str):
-        known = GLOSSARY.get(symbol.name)
+        known = glossary.get(symbol.name)
         if known is None:
-            near = UnknownNameError("quantity of the glossary", symbol.name, set(GLOSSARY))
+            near = UnknownNameError("quantity of the glossary", symbol.name, set(glossary))
             raise InputError(
-                f"{place}: {near}; a symbol of your own is added by bounds.define(Quantity(...)), or by a "
-                "Definition of the theorem"
+                f"{place}: {near}; a theorem brings a symbol of its own by quantities=(Quantity(...),) or "
+                "by a Definition"
             )
         if known.symbol != symbol:
             raise InputError(
-                f"{place}: the symbol {symbol.name} is not the glossary's: "
-                f"use bounds.GLOSSARY[{symbol.name!r}].symbol"
+                f"{place}: the symbol {symbol.name} is not the glossary's: use Quantity.symbol, as "
+                f"bounds.GLOSSARY[{symbol.name!r}].symbol"
             )
+
+
+def checked_quantities(place: str, quantities: Any) -> None:
+    """Reject what a statement cannot add to the glossary.
+
+    Raises
+    ------
+    InputError
+        It is not a tuple of quantities; a name is none, is taken by the glossary or by a symbol of the
+        papers, or occurs twice.
+    """
+    if not isinstance(quantities, tuple) or not all(isinstance(q, Quantity) for q in quantities):
+        raise InputError(f"{place}: quantities = {quantities!r} must be a tuple of Quantity")
+    for quantity in quantities:
+        checked_name(quantity.name)
+        if quantity.name in BUILT_IN:
+            known = GLOSSARY[quantity.name]
+            raise InputError(
+                f"{place}: quantities: the glossary has {known.name} already: {known.meaning} "
+                f"[{known.unit}], {known.range}; choose another name"
+            )
+    names = [quantity.name for quantity in quantities]
+    for name in names:
+        if names.count(name) > 1:
+            raise InputError(f"{place}: quantities has {name} twice: give it once")
 
 
 @dataclass(frozen=True)
@@ -173,6 +203,15 @@ class Definition:
     numeric: ScalarFunction | None = None
 
 
+@dataclass(frozen=True)
+class ProofStep:
+    """A step of a proof as its author declares it: what it claims, from which facts, by which rule."""
+
+    claim: str
+    premises: tuple[str, ...]
+    rule: str
+
+
 @dataclass(frozen=True, eq=False)
 class Statement:
     """What a :class:`~dfltheory.bounds.Theorem` says, whose attributes are told there; and its numbers."""
@@ -192,6 +231,9 @@ class Statement:
     order: bool = False
     of: tuple[str, str] | Statement | None = None
     remark: str = ""
+    quantities: tuple[Quantity, ...] = ()
+    control: bool = False
+    steps: tuple[ProofStep, ...] = ()
 
     def __post_init__(self) -> None:
         if not isinstance(self.scope, Scope):
@@ -200,6 +242,7 @@ class Statement:
                 "give scope=Scope(algorithms, network)"
             )
         self._check_words()
+        checked_quantities(str(self), self.quantities)
         self._check_formulas()
 
     def _check_words(self) -> None:
@@ -244,7 +287,7 @@ class Statement:
             self._check_formula(f"schedule of {name}", rule, ())
 
     def _check_scheduled(self, name: str) -> None:
-        if name in GLOSSARY:
+        if name in self.glossary:
             return
         try:
             checked_hyperparameters(self.scope.algorithms, (name,))
@@ -253,7 +296,13 @@ class Statement:
 
     def _check_formula(self, name: str, formula: Any, defined: Collection[sp.Symbol]) -> None:
         place = f"{self}: {name}"
-        checked_symbols(place, checked_expression(place, formula), defined)
+        checked_symbols(place, checked_expression(place, formula), defined, self.glossary)
+
+    @property
+    def glossary(self) -> Mapping[str, Quantity]:
+        """The quantities that the statement may contain, by name: the glossary's and its own."""
+        own = {quantity.name: quantity for quantity in self.quantities}
+        return {**GLOSSARY, **own} if own else GLOSSARY
 
     # -- symbolic ---------------------------------------------------------------------------------
 
@@ -284,10 +333,10 @@ class Statement:
 
     @cached_property
     def symbols(self) -> dict[str, sp.Symbol]:
-        """Every glossary symbol of the bound and the conditions, by name, in the glossary's order."""
+        """Every symbol of the bound and the conditions by name, in the order of :attr:`glossary`."""
         expressions = [*self.terms.values(), *(self.expand(c.slack) for c in self.conditions)]
         names = {s.name for e in expressions for s in e.free_symbols}
-        return {name: GLOSSARY[name].symbol for name in GLOSSARY if name in names}
+        return {name: known.symbol for name, known in self.glossary.items() if name in names}
 
     @property
     def needs(self) -> tuple[str, ...]:
@@ -363,11 +412,12 @@ class Statement:
 
     def _inputs(self, values: Mapping[str, Any]) -> tuple[dict[str, np.ndarray], tuple[int, ...]]:
         """What the formulas take, in their order, and the shape that it broadcasts to."""
+        glossary = self.glossary
         for name in values:
-            if name not in GLOSSARY:
-                known = {LETTERS[name]} if name in LETTERS else set(GLOSSARY)
+            if name not in glossary:
+                known = {LETTERS[name]} if name in LETTERS else set(glossary)
                 raise UnknownNameError("quantity of the glossary", name, known)
-        arrays = {name: GLOSSARY[name].check(values[name]) for name in self.needs if name in values}
+        arrays = {name: glossary[name].check(values[name]) for name in self.needs if name in values}
         missing = [name for name in self.needs if name not in values]
         if missing:
             raise InputError(f"{self} needs {', '.join(self.needs)}; missing: {', '.join(missing)}")
@@ -395,7 +445,7 @@ class Statement:
     def _failure(self, c: Condition, left: Any, right: Any, holds: Any, arrays: Mapping[str, Any]) -> str:
         left, right, holds = np.broadcast_arrays(left, right, holds)
         place = np.unravel_index(int(np.argmin(holds)), holds.shape) if holds.ndim else ()
-        names = sorted({s.name for s in self.expand(c.slack).free_symbols}, key=list(GLOSSARY).index)
+        names = sorted({s.name for s in self.expand(c.slack).free_symbols}, key=list(self.glossary).index)
         at = ", ".join(f"{n} = {np.broadcast_to(arrays[n], holds.shape)[place]:g}" for n in names)
         sign = ">=" if c.strict else ">"
         where = f" at index {tuple(int(i) for i in place)}" if holds.ndim else ""

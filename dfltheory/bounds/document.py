@@ -56,8 +56,8 @@ def theorem_to_document(theorem: Theorem) -> dict[str, Any]:
     InputError
         A formula uses a function that files cannot carry.
     """
-    own = [GLOSSARY[name] for name in theorem.symbols if name not in BUILT_IN]
-    return {"format": FORMAT, "quantities": _plain(own)} | _fields(theorem)
+    own = [theorem.glossary[name] for name in theorem.symbols if name not in BUILT_IN]
+    return {"format": FORMAT, "quantities": _plain(own)} | _fields(theorem, "quantities", "control", "steps")
 
 
 def _fields(thing: Any, *but: str) -> dict[str, Any]:
@@ -73,7 +73,8 @@ def _plain(value: Any) -> Any:
         case Unit():
             return [[e.numerator, e.denominator] for _, e in value.scales]
         case Quantity():  # JSON has no infinity
-            return _fields(value) | {n: repr(float(getattr(value, n))) for n in ("low", "high")}
+            ends = {name: repr(float(getattr(value, name))) for name in ("low", "high")}
+            return _fields(value, "integer", "of") | ends | {"whole": value.integer}
         case Definition(symbol=own):
             sign = "positive" if own.is_positive else "nonnegative" if own.is_nonnegative else "real"
             return _fields(value, "symbol", "takes", "numeric") | {"symbol": own.name, "sign": sign}
@@ -202,6 +203,7 @@ def theorem_from_document(document: Any) -> Theorem:
         """It joins the glossary once all has been read. What is new to this glossary has no neutral value:
         a file does not say what a run may leave out."""
         given = _QUANTITY(place, data)
+        given["integer"] = given.pop("whole")
         known = GLOSSARY.get(given["name"])
         found = Quantity(**given | ({"neutral": None} if known is None else {}))
         if known is not None and known != found:

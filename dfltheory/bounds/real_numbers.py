@@ -41,7 +41,7 @@ _WHOLE = MappingProxyType(
     {
         GLOSSARY[name].symbol: sp.Dummy(name, integer=True, positive=GLOSSARY[name].low > 0, nonnegative=True)
         for name in BUILT_IN
-        if GLOSSARY[name].whole
+        if GLOSSARY[name].integer
     }
 )
 _REST = sp.Dummy("rest", integer=True, nonnegative=True)

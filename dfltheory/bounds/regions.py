@@ -26,7 +26,7 @@ def _values(name: str, size: int, rng: np.random.Generator) -> np.ndarray:
     entry = GLOSSARY[name]
     if name == "T":
         return np.floor(10.0 ** rng.uniform(0, 8, size))
-    if entry.whole:
+    if entry.integer:
         high = 1 if name == "t" else 0
         low = 1 if name == "m" else 0  # one client has no network: what lam, q or delta say of it is nothing
         return np.floor(2.0 ** rng.uniform(low, {"Q": 3, "t": 4, "m": 9}.get(name, 6), size)) - high
@@ -119,7 +119,9 @@ def pushed(points: Points, conditions: Sequence[Condition]) -> Points:
 def alone(points: Points, conditions: Sequence[Condition]) -> Points:
     """The points with all quantities that may vanish at 0, but one at a time, where the conditions hold so.
     A term that is too small shows where no other is there to cover it."""
-    names = [n for n in points if GLOSSARY[n].low == 0 and not GLOSSARY[n].open_low and not GLOSSARY[n].whole]
+    names = [
+        n for n in points if GLOSSARY[n].low == 0 and not GLOSSARY[n].open_low and not GLOSSARY[n].integer
+    ]
     names = [n for n in names if GLOSSARY[n].high != 1]
     moved = [{n: v if n == kept or n not in names else 0 * v for n, v in points.items()} for kept in names]
     joined = {n: np.concatenate([at_one[n] for at_one in moved]) for n in points} if moved else points

@@ -12,8 +12,11 @@ One name for one thing in SymPy, in code and in the docs, across papers. Read a 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
+from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 import sympy as sp
@@ -32,9 +35,18 @@ VALUE = unit(f=1)
 
 @dataclass(frozen=True)
 class Quantity:
-    """One glossary entry: ``low`` and ``high`` bound its values; ``open_low`` excludes the end itself.
+    """A quantity of the glossary, or one that a theorem adds to it (``Theorem.quantities``).
 
-    ``neutral`` is the value at which its mechanism is absent (rho = 0: no SAM); ``step`` marks step sizes.
+    Attributes
+    ----------
+    name : an identifier: the name of its symbol, and its keyword in ``Theorem.evaluate``
+    latex, meaning : for readers
+    unit : how it scales with the objective and with lengths
+    low, high, open_low, open_high : its range; an open end is not in it
+    integer : only integers are admissible
+    neutral : the value at which its mechanism is absent (rho = 0: no SAM)
+    step : is it a step size?
+    of : how it is computed: a function, or a reference as text; None: its value is given
     """
 
     name: str
@@ -45,9 +57,10 @@ class Quantity:
     high: float = math.inf
     open_low: bool = False
     open_high: bool = False
-    whole: bool = False
+    integer: bool = False
     neutral: float | None = None
     step: bool = False
+    of: Callable[..., Any] | str | None = None
 
     @property
     def symbol(self) -> sp.Symbol:
@@ -59,7 +72,7 @@ class Quantity:
     @property
     def range(self) -> str:
         """The admissible values in words, e.g. ``in [0, 1)`` or ``a whole number >= 1``."""
-        if self.whole:
+        if self.integer:
             return f"a whole number >= {self.low:g}"
         if self.high < math.inf:
             left, right = "(" if self.open_low else "[", ")" if self.open_high else "]"
@@ -85,7 +98,7 @@ class Quantity:
         good = np.isfinite(array)
         good &= (array > self.low) if self.open_low else (array >= self.low)
         good &= (array < self.high) if self.open_high else (array <= self.high)
-        if self.whole:
+        if self.integer:
             good &= array == np.floor(array)
         if not good.all():
             bad = array[~good].flat[0] if array.ndim else array
@@ -95,7 +108,7 @@ class Quantity:
 
 
 def _count(name: str, meaning: str, latex: str | None = None, neutral: float | None = None) -> Quantity:
-    return Quantity(name, latex or name, ONE, meaning, low=1, whole=True, neutral=neutral)
+    return Quantity(name, latex or name, ONE, meaning, low=1, integer=True, neutral=neutral)
 
 
 _positive = partial(Quantity, open_low=True)
@@ -153,7 +166,7 @@ _ENTRIES = (
     Quantity("sigma_v", r"\sigma_v", _V_GRADIENT, "local noise of grad_v"),
     Quantity("delta_u", r"\delta_u", GRADIENT, "partial gradient diversity; delta in DFedMDC"),
     # -- what lemmas speak of: means over clients along the run -----------------------------------
-    Quantity("t", "t", ONE, "index of a round, from 0", whole=True),
+    Quantity("t", "t", ONE, "index of a round, from 0", integer=True),
     Quantity("G_x", r"G_x", GRADIENT_SQ, "(1/m) sum_i E||grad f(x_i^t)||^2; at z_i^t in DFedSGPSM"),
     Quantity("G_bar", r"\bar G", GRADIENT_SQ, "E||grad f(xbar^t)||^2"),
     Quantity("G_w", r"G_w", GRADIENT_SQ, "E||grad f(w^t)||^2"),
@@ -179,20 +192,31 @@ BUILT_IN = frozenset(GLOSSARY)
 """Those that come with the package; papers and users add theirs (:func:`define`)."""
 
 
+def with_quantities(quantities: Iterable[Quantity]) -> Mapping[str, Quantity]:
+    """The glossary and these quantities, by name."""
+    own = {quantity.name: quantity for quantity in quantities}
+    return MappingProxyType({**GLOSSARY, **own}) if own else GLOSSARY
+
+
+def checked_name(name: str) -> None:
+    """Reject the name of a quantity that is not an identifier, or that papers use for one of the glossary."""
+    if not name.isidentifier():
+        raise InputError(f"{name!r} is not a valid name of a quantity: use letters, digits and _")
+    if name in LETTERS:
+        raise InputError(f"{name} is what papers call {LETTERS[name]}: choose another name")
+
+
 def define(quantity: Quantity) -> sp.Symbol:
     r"""Add what a paper or a user brings to the glossary, and give its symbol.
 
-    >>> tau = define(Quantity("tau", r"\tau", ONE, "delay, in rounds", whole=True))     # doctest: +SKIP
+    >>> tau = define(Quantity("tau", r"\tau", ONE, "delay, in rounds", integer=True))     # doctest: +SKIP
 
     Raises
     ------
     InputError
         The name is taken by another quantity, or is no name at all.
     """
-    if not quantity.name.isidentifier():
-        raise InputError(f"{quantity.name!r} is not a valid name of a quantity: use letters, digits and _")
-    if quantity.name in LETTERS:
-        raise InputError(f"{quantity.name} is what papers call {LETTERS[quantity.name]}: choose another name")
+    checked_name(quantity.name)
     known = GLOSSARY.setdefault(quantity.name, quantity)
     if known != quantity:
         raise InputError(

@@ -41,7 +41,7 @@ def axis(text: str) -> tuple[str, np.ndarray]:
             f"{text!r} is not of the form NAME=LOW:HIGH:COUNT (both ends > 0, at most {MOST} points) or "
             "NAME=A,B,C"
         )
-    whole = name in GLOSSARY and GLOSSARY[name].whole
+    whole = name in GLOSSARY and GLOSSARY[name].integer
     return name, np.unique(np.round(points)) if whole else points
 
 

@@ -192,7 +192,7 @@ def dominance(theorem: Statement, vary: str, over: Any, **values: Any) -> list[R
     if vary not in GLOSSARY or vary not in theorem.needs:
         raise InputError(f"{theorem} does not depend on {vary!r}; it depends on {', '.join(theorem.needs)}")
     grid = np.asarray(over, dtype=float).ravel()
-    grid = np.unique(np.round(grid) if GLOSSARY[vary].whole else grid)
+    grid = np.unique(np.round(grid) if GLOSSARY[vary].integer else grid)
     terms = theorem.evaluate_terms(where="ignore", **{**values, vary: grid})
     names = list(terms)
     table = np.array([np.broadcast_to(terms[n], grid.shape) for n in names])

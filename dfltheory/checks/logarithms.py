@@ -47,7 +47,7 @@ def monomial(term: Expr) -> tuple[dict[str, Expr], float] | None:
 
 
 def _ranges(names: Sequence[str]) -> list[Row]:
-    counts = [(f"{n} >= 1", {n: sp.S.NegativeOne}, 0.0) for n in names if GLOSSARY[n].whole]
+    counts = [(f"{n} >= 1", {n: sp.S.NegativeOne}, 0.0) for n in names if GLOSSARY[n].integer]
     shares = [(f"{n} <= 1", {n: sp.S.One}, 0.0) for n in names if share(GLOSSARY[n].symbol)]
     return counts + shares
 

@@ -133,7 +133,7 @@ def _parts(theorem: Theorem, term: Expr, up: bool) -> list[tuple[Expr, bool]]:
 def _grows(theorem: Theorem, term: Expr, symbol: sp.Symbol, up: bool) -> bool:
     """Has the derivative the right sign, or for a whole number the growth from n to n + 1? Where there is no
     derivative, since a root is 0, the term is continuous."""
-    if GLOSSARY[symbol.name].whole:
+    if GLOSSARY[symbol.name].integer:
         growth: Any = term.subs(symbol, symbol + 1) - term
     else:
         growth = sp.diff(term, symbol)
@@ -155,7 +155,7 @@ def _nonnegative(theorem: Theorem, expr: Expr) -> bool:
 
 def _sampled(theorem: Theorem, name: str, up: bool, points: Points, value: np.ndarray) -> Finding | None:
     entry = GLOSSARY[name]
-    if entry.whole:
+    if entry.integer:
         moved = points[name] + 1
     elif entry.high == 1:
         moved = points[name] + 0.01 * (1 - points[name])

@@ -96,7 +96,7 @@ def _jitter(name: str, value: float, width: float, rng: np.random.Generator) -> 
         gap = np.clip((1 - value) * factor, 1e-4, 1)
         return np.clip(1 - gap, 1e-4 if entry.open_low else 0, 1 if not entry.open_high else 1 - 1e-9)
     moved = value * factor
-    if entry.whole:
+    if entry.integer:
         return np.maximum(np.round(moved), entry.low)
     return np.maximum(moved, 1e-12 if entry.open_low else 0.0)
 

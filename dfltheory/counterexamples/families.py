@@ -102,8 +102,8 @@ def families_of(theorem: Theorem) -> list[Family]:
     """Every arm of the search for a statement with constants; InputError where there is none."""
     check(theorem)
     free, _ = hyperparameters(theorem)
-    counts = [name for name, q in free.items() if q.whole and q.neutral is None]
-    more = [name for name, q in free.items() if q.whole and q.neutral is not None]
+    counts = [name for name, q in free.items() if q.integer and q.neutral is None]
+    more = [name for name, q in free.items() if q.integer and q.neutral is not None]
     levels = COUNTS.get(len(counts), ((1,) * len(counts), (2,) * len(counts)))
     settings = [dict(zip(counts, level, strict=True)) for level in levels]
     base = dict.fromkeys(more, 1)
@@ -199,13 +199,13 @@ def _shared(theorem: Theorem, rng: np.random.Generator, special: Special | None)
         if q.step and q.unit == STEP:
             told |= {} if first else {name: float(rng.choice([1.0, 1000.0 ** rng.random()]))}
             first = False
-        elif not (q.step or q.whole) and q.high == 1:
+        elif not (q.step or q.integer) and q.high == 1:
             absent = q.neutral if q.neutral is not None else 0.5 if q.open_low else 0.0
             near = rng.choice([3, 9])
             told[name] = 1 - 10.0 ** -(near * rng.random()) if rng.random() < 0.75 else absent
         elif name == _radius(free):
             told[name] = float(rng.random() < 0.8)  # 0, or 1 unit of length
-        elif not (q.step or q.whole):
+        elif not (q.step or q.integer):
             told[name] = 10.0 ** rng.uniform(-2, 2)
     if scheduled(theorem):
         held = special is not None and special.held

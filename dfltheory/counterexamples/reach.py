@@ -169,7 +169,7 @@ def unknown(theorem: Theorem) -> list[str]:
 
 
 def _drawn(letter: Quantity) -> bool:
-    return letter.step or letter.whole or letter.high == 1 or letter.unit == LENGTH
+    return letter.step or letter.integer or letter.high == 1 or letter.unit == LENGTH
 
 
 def check(theorem: Theorem) -> None:

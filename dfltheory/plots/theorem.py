@@ -28,7 +28,7 @@ def places(theorem: Theorem, name: str, values: Mapping[str, Any]) -> np.ndarray
     if not (np.isfinite(center) and center > 0):
         raise InputError(f"{name} = {center:g}: the drawing is over four decades around it, so give it > 0")
     points = np.geomspace(center / 100, center * 100, 200)
-    return np.unique(np.maximum(np.round(points), entry.low)) if entry.whole else points
+    return np.unique(np.maximum(np.round(points), entry.low)) if entry.integer else points
 
 
 def terms_over(theorem: Theorem, name: str, values: Mapping[str, Any]) -> Figure:

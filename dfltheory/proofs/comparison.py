@@ -279,7 +279,7 @@ def _not_implied(theorem: Theorem, source: Theorem, schedule: Mapping[str, Expr]
 
 def _in_range(region: Region, quantity: Quantity, value: Expr) -> bool:
     """Is a quantity of a schedule proved to be in its range?"""
-    if quantity.whole and not value.is_Integer:
+    if quantity.integer and not value.is_Integer:
         return False
     above = region.holds(value - sp.Rational(quantity.low), strict=quantity.open_low)
     if math.isinf(quantity.high):

@@ -86,7 +86,7 @@ def _with_value(experiment: Instance, vary: str, value: float) -> Instance:
     if vary == "rho0":
         return experiment
     if vary in hyperparameters:
-        number = int(value) if GLOSSARY[vary].whole else float(value)
+        number = int(value) if GLOSSARY[vary].integer else float(value)
         return replace(experiment, algorithm=replace(algorithm, **{hyperparameters[vary]: number}))
     return _with_task_option(experiment, vary, value)
 

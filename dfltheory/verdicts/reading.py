@@ -131,7 +131,7 @@ def bound_error(
         elif starts is not None and name in starts:
             error = starts[name]
             total = total + np.fmax(moved(name, error.raised(value)), moved(name, error.lowered(value)))
-        elif not quantity.whole:  # the smaller one, since a pole may be near
+        elif not quantity.integer:  # the smaller one, since a pole may be near
             off = unit * (np.maximum(value, values.get("L", 0.0)) if name == "mu" else value)
             down = np.where(value > off, value - off, value)
             down = down if quantity.open_low else np.maximum(down, quantity.low)

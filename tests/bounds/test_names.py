@@ -207,7 +207,7 @@ def test_a_term_is_an_expression(term):
     ],
 )
 def test_a_symbol_that_is_nowhere_defined_is_rejected(changes):
-    with pytest.raises(InputError, match=r"zeta_own.*define"):
+    with pytest.raises(InputError, match=r"zeta_own.*quantities"):
         statement(**changes)
 
 
@@ -225,6 +225,34 @@ def test_symbols_that_are_defined_are_accepted():
     finally:
         GLOSSARY.pop("tau_own", None)
         NEUTRAL.pop("tau_own", None)
+
+
+def test_a_theorem_brings_quantities_that_hold_for_it_alone():
+    delay = Quantity("delay_own", r"\tau", ONE, "delay, in rounds", integer=True)
+    theorem = statement(parts={"all": delay.symbol / S["T"]}, conditions=(), quantities=(delay,))
+    assert theorem.needs == ("T", "delay_own")
+    assert theorem.evaluate(T=10, delay_own=5) == 0.5
+    with pytest.raises(InputError, match="delay_own"):
+        theorem.evaluate(T=10, delay_own=0.5)
+    with pytest.raises(UnknownNameError, match="delay_own"):
+        statement().evaluate(delay_own=5, **dict.fromkeys(statement().needs, 0.1))
+    assert "delay_own" not in GLOSSARY
+
+
+@pytest.mark.parametrize(
+    "quantities",
+    [
+        [Quantity("own", "o", ONE, "a list")],
+        ("own",),
+        (Quantity("L", "L", ONE, "length of a queue"),),
+        (Quantity("psi", r"\psi", ONE, "a symbol of the papers"),),
+        (Quantity("no name", "n", ONE, "a blank"),),
+        (Quantity("own", "o", ONE, "first"), Quantity("own", "o", ONE, "second")),
+    ],
+)
+def test_quantities_that_a_theorem_cannot_bring_are_rejected(quantities):
+    with pytest.raises(InputError):
+        statement(quantities=quantities)
 
 
 def test_a_symbol_that_only_shares_a_name_is_rejected():

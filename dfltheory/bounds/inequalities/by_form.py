@@ -87,7 +87,7 @@ def share(base: Expr) -> bool:
 
 def _count(base: Expr) -> bool:
     entry = quantity_of(base)
-    whole = entry is not None and entry.whole and entry.low >= 1
+    whole = entry is not None and entry.integer and entry.low >= 1
     return whole or bool(base.is_Symbol and base.is_integer and base.is_positive)
 
 

@@ -267,7 +267,7 @@ def _linear(exponent: Expr) -> tuple[sp.Symbol, Any, Any] | None:
 def is_whole(n: sp.Symbol) -> bool:
     """Is a symbol a whole number, by its assumptions or as a quantity of the glossary?"""
     entry = quantity_of(n)
-    return bool(n.is_integer) or (entry is not None and entry.whole and entry.symbol == n)
+    return bool(n.is_integer) or (entry is not None and entry.integer and entry.symbol == n)
 
 
 def least_value(n: sp.Symbol) -> int:
