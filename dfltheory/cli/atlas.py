@@ -45,10 +45,11 @@ def atlas(
         dfltheory atlas --key dfedsam.theorem_4_5 --topology ring --truth --set T=10000 m=16
     """
     from dfltheory import bound_atlas as engine
+    from dfltheory.best_bounds import check_constants
 
     values = values_of(context, set_)
     engine.competitors(measure, key)  # a theorem of the user's may define symbols of its own
-    engine.check_constants(values)
+    check_constants(values)
     network = None
     if topology is not None:
         from dfltheory import graphs

@@ -17,15 +17,22 @@ import numpy as np
 
 import dfltheory as dfl
 from dfltheory import bounds
+from dfltheory.best_bounds import constants
 from dfltheory.bounds.theorem import Theorem
+from dfltheory.counterexamples.candidate_values import (
+    candidate_values,
+    counterexample_values,
+    simulated_rounds,
+)
 from dfltheory.counterexamples.core import Batch
 from dfltheory.counterexamples.core import run as simulate
 from dfltheory.counterexamples.divergence import Divergence
 from dfltheory.counterexamples.document import built, read_document
 from dfltheory.counterexamples.members import MEMBERS
-from dfltheory.counterexamples.score import simulated
+from dfltheory.counterexamples.rational import verify
 from dfltheory.errors import InputError
 from dfltheory.training.history import History
+from dfltheory.verdicts.run_values import run_values
 from dfltheory.verdicts.schedule import algorithm_class, scheduled_algorithm
 from tests.experiments.test_every_theorem import problem
 from tests.oracles.results import OUTCOMES, appendices
@@ -129,32 +136,21 @@ def values_of_statement(theorem: Theorem) -> dict[str, Values]:
 
 
 def of_run(run: History, theorem: Theorem, given: Mapping[str, float] | None = None) -> Values:
-    from dfltheory.verdicts.reading import Reading
-
-    return Reading(run, theorem, given or {}).values
+    return dict(run_values(run, theorem, given))
 
 
 def of_counterexample(run: History, theorem: Theorem, batch: Batch, T: int) -> Values:
-    from dfltheory.counterexamples.certify import known
-
-    return known(run, theorem, batch, T) | {"T": T}
+    return counterexample_values(run, theorem, batch, T)
 
 
 def of_candidates(theorem: Theorem, batch: Batch, T: int) -> Values:
-    from dfltheory.counterexamples.score import along, glossary
-
-    rounds = int(min(simulated(theorem, ROUNDS), batch.longest))
+    rounds = int(min(simulated_rounds(theorem, ROUNDS), batch.longest))
     path = simulate(batch, rounds, "S2" in theorem.needs)
-    values, _ = glossary(theorem, batch, path)
-    values = values | {"T": float(T), "rho0": values["rho"] * np.sqrt(T)}
-    if path.diversity is not None:
-        values["delta_u"] = np.sqrt(along(path.diversity, T))
+    values, _ = candidate_values(theorem, batch, path, [T])
     return values
 
 
 def of_fractions(instance: Mapping[str, Any], theorem: Theorem) -> Values | None:
-    from dfltheory.counterexamples.rational import verify
-
     shorter = dict(instance) | {"run": {**instance["run"], "rounds": min(20, instance["run"]["rounds"])}}
     try:
         return verify(shorter, theorem).values
@@ -163,8 +159,6 @@ def of_fractions(instance: Mapping[str, Any], theorem: Theorem) -> Values | None
 
 
 def of_constants(theorem: Theorem, given: Mapping[str, float]) -> Values:
-    from dfltheory.bound_atlas import constants
-
     usual = {name: value for name, value in given.items() if name in theorem.needs}
     return constants(theorem, usual)
 
