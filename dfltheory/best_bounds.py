@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from dfltheory.bounds import registry
 from dfltheory.bounds.regions import conditions_of, equalities, values_of
-from dfltheory.bounds.symbols import BUILT_IN, GLOSSARY, NEUTRAL, step_names
+from dfltheory.bounds.symbols import GLOSSARY, with_quantities
 from dfltheory.checks.everyday import everyday
 from dfltheory.checks.vacuous import trivials
 from dfltheory.errors import InputError, UnknownNameError
@@ -55,10 +55,10 @@ class TypicalConstants(Source):
         if not registry.known(theorem.key, theorem.variant):
             _refuse_unusual(theorem, [name for name in names if name not in self._given])
         lam = self._given.get("lam", everyday(["lam"])["lam"])
-        known: Values = {**everyday(names), **NEUTRAL}
+        known: Values = {**everyday(names, theorem.glossary), **theorem.neutral}
         known.update({"x0_spread": 0.0, "delta": 1.0, "C": 1.0, "q": lam})
         known.update(self._given)
-        given_steps = [name for name in step_names() if name in self._given]
+        given_steps = [name for name in theorem.step_names if name in self._given]
         return {name: known[name] for name in [*names, *given_steps]}
 
     def _names(self, theorem: Theorem) -> list[str]:
@@ -67,7 +67,7 @@ class TypicalConstants(Source):
         names = []
         for name in theorem.needs:
             fixed = name in fixed_by_conditions(theorem) and name not in self._given
-            if name not in step_names() and not fixed:
+            if name not in theorem.step_names and not fixed:
                 names.append(name)
         return names
 
@@ -77,7 +77,7 @@ class TypicalConstants(Source):
 
 def _refuse_unusual(theorem: Theorem, names: Sequence[str]) -> None:
     """Raise InputError for a symbol of a third-party theorem, which has no typical value."""
-    missing = sorted(set(names) - {*BUILT_IN, *NEUTRAL})
+    missing = sorted(set(names) - {*GLOSSARY, *theorem.neutral})
     if missing:
         raise InputError(f"{theorem} needs {', '.join(missing)}, which has no typical value: give it")
 
@@ -93,17 +93,23 @@ def constants(theorem: Theorem, values: Mapping[str, Any]) -> Values:
     InputError
         If a value is out of its range, or a symbol of a third-party theorem is missing.
     """
-    check_constants(values)
+    check_constants(values, (theorem,))
     return run_values(TypicalConstants(values), theorem).known
 
 
-def check_constants(values: Mapping[str, Any]) -> None:
-    """Raise an error for names that are not in the glossary and values out of their range."""
-    registry.statements()  # papers bring constants of their own
+def check_constants(values: Mapping[str, Any], theorems: Sequence[Theorem] = ()) -> None:
+    """Raise an error for names that neither the glossary nor one of the theorems has, and
+    for values out of their range."""
+    glossary = with_quantities(q for theorem in theorems for q in theorem.quantities)
     for name, value in values.items():
-        if name not in GLOSSARY:
-            raise UnknownNameError("constant", name, set(GLOSSARY))
-        GLOSSARY[name].check(value)
+        if name not in glossary:
+            raise UnknownNameError("constant", name, set(glossary))
+        glossary[name].check(value)
+
+
+def own_values(theorem: Theorem, values: Mapping[str, Any]) -> Values:
+    """The values that a theorem knows; others belong to other theorems."""
+    return {name: value for name, value in values.items() if name in theorem.glossary}
 
 
 def with_network(theorem: Theorem, topology: Any, values: Mapping[str, Any]) -> Values:
@@ -129,7 +135,7 @@ def with_network(theorem: Theorem, topology: Any, values: Mapping[str, Any]) -> 
 def fixed_by_conditions(theorem: Theorem) -> dict[str, Any]:
     """What an equality among the conditions fixes, step sizes first, as expressions in the
     other quantities."""
-    return equalities(conditions_of(theorem))[0]
+    return equalities(conditions_of(theorem), theorem.glossary)[0]
 
 
 # -- the best bound ------------------------------------------------------------------------
@@ -154,7 +160,7 @@ def best_bounds(theorem: Theorem, values: Mapping[str, Any]) -> tuple[Array, dic
     given = constants(theorem, values)
     places = max((np.size(value) for value in given.values()), default=1)
     tied = {n: expr for n, expr in fixed_by_conditions(theorem).items() if n not in given}
-    free = [n for n in step_names() if n in theorem.needs and n not in given and n not in tied]
+    free = [n for n in theorem.step_names if n not in given and n not in tied]
     if len(free) not in GRID_SIZES:
         raise InputError(f"{theorem} has {len(free)} step sizes: give all but two of {', '.join(free)}")
     meshes = _meshes(len(free))
@@ -275,8 +281,9 @@ def least(
     plane = {**values, across[0]: x.ravel(), up[0]: y.ravel()}
     table = np.full((len(theorems), x.size), np.inf)
     for k, theorem in enumerate(theorems):
-        bound = np.broadcast_to(best_bounds(theorem, plane)[0], (x.size,))
-        table[k] = np.where(bound < yardstick(theorem, plane), bound, np.inf)
+        own = own_values(theorem, plane)
+        bound = np.broadcast_to(best_bounds(theorem, own)[0], (x.size,))
+        table[k] = np.where(bound < yardstick(theorem, own), bound, np.inf)
     bounds = table.min(axis=0).reshape(x.shape)
     found = np.isfinite(bounds)
     which = table.argmin(axis=0).reshape(x.shape)
@@ -294,6 +301,7 @@ __all__ = [
     "first_round",
     "fixed_by_conditions",
     "least",
+    "own_values",
     "transient",
     "with_network",
     "yardstick",

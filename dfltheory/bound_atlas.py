@@ -19,13 +19,14 @@ from dfltheory.best_bounds import (
     LARGEST_STEP,
     LEAST_STEP,
     best_bounds,
+    check_constants,
     constants,
+    own_values,
     with_network,
     yardstick,
 )
 from dfltheory.bounds import registry
 from dfltheory.bounds.reference import load
-from dfltheory.bounds.symbols import NEUTRAL
 from dfltheory.checks.everyday import everyday
 from dfltheory.checks.vacuous import trivials
 from dfltheory.errors import InputError, UnknownNameError
@@ -156,10 +157,11 @@ def atlas(
         An unknown measure or constant; a value out of its range.
     """
     chosen = competitors(measure, theorems)
+    check_constants(values, chosen)
     if instance is not None:
         entries: Iterator[Entry] = _on_run(instance, chosen, values)
     else:
-        places = ((t, with_network(t, topology, values)) for t in chosen)
+        places = ((t, with_network(t, topology, own_values(t, values))) for t in chosen)
         entries = (
             replace(_entry(t, place, topology, truth), assumed=_assumed(t, place)) for t, place in places
         )
@@ -226,7 +228,7 @@ def _on_run(instance: Instance, theorems: Sequence[Theorem], given: Mapping[str,
         if theorem.order:
             yield Entry(theorem, "constant not given", "stated as O(.) only")
             continue
-        told = compare(run, theorem, **given)
+        told = compare(run, theorem, **own_values(theorem, given))
         status: Any = {"not applicable": "silent"}.get(told.kind, told.kind)
         status = status if status in get_args(Status) else "speaks"
         share = told.bound / float(yardstick(theorem, told.at)[0]) if told.at else math.nan
@@ -273,7 +275,7 @@ def expectation(
     try:
         if not steps:  # a corollary has put its schedule in
             known |= theorem.step_sizes(**{"m": task.m, **everyday(("L", "f0_gap")), **known})
-        algorithm = kind(**hyperparameter_fields(kind, {**NEUTRAL, **known}))
+        algorithm = kind(**hyperparameter_fields(kind, {**theorem.neutral, **known}))
         return average_over(algorithm, task, W if kind.needs_topology else None, rounds)["grad_norm_sq"]
     except (InputError, TypeError):  # SAM is not affine; or a letter that the theorem gives no value of
         return math.nan

@@ -48,8 +48,7 @@ def atlas(
     from dfltheory.best_bounds import check_constants
 
     values = values_of(context, set_)
-    engine.competitors(measure, key)  # a theorem of the user's may define symbols of its own
-    check_constants(values)
+    check_constants(values, engine.competitors(measure, key))
     network = None
     if topology is not None:
         from dfltheory import graphs

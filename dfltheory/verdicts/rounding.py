@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from dfltheory.bounds.symbols import GLOSSARY, GRADIENT, GRADIENT_SQ, LENGTH, LENGTH_SQ, VALUE
+from dfltheory.bounds.symbols import GRADIENT, GRADIENT_SQ, LENGTH, LENGTH_SQ, VALUE
 from dfltheory.bounds.theorem import LeftSide, Theorem
 from dfltheory.verdicts.measures import Sizes
 
@@ -262,7 +262,7 @@ def bound_error(
 
     bound, total = theorem.evaluate(where="ignore", **here), np.zeros(())
     for name, value in here.items():
-        quantity = GLOSSARY[name]
+        quantity = theorem.glossary[name]
         if quantity.high == 1:
             last = value + 2 * eps >= 1
             off = moved(name, value + np.where(last, -2 * eps, 2 * eps))
@@ -270,7 +270,7 @@ def bound_error(
         elif starts is not None and name in starts:
             error = starts[name]
             total = total + np.fmax(moved(name, error.raised(value)), moved(name, error.lowered(value)))
-        elif not quantity.whole:  # the smaller one, since a pole may be near
+        elif not quantity.integer:  # the smaller one, since a pole may be near
             off = unit * (np.maximum(value, values.get("L", 0.0)) if name == "mu" else value)
             down = np.where(value > off, value - off, value)
             down = down if quantity.open_low else np.maximum(down, quantity.low)

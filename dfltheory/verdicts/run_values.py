@@ -205,9 +205,9 @@ def run_values(
     source = source_of(run)
     given = {} if given is None else dict(given)
     for name, value in given.items():
-        if name not in GLOSSARY:
-            raise UnknownNameError("constant", name, set(GLOSSARY))
-        GLOSSARY[name].check(value)
+        if name not in theorem.glossary:
+            raise UnknownNameError("constant", name, set(theorem.glossary))
+        theorem.glossary[name].check(value)
     if given:
         source.check_given(theorem, given)
     return RunValues(source, theorem, _completed(source, theorem, given), given)

@@ -164,7 +164,7 @@ def scheduled_algorithm(
     kind = algorithm_class(theorem) if algorithm is None else algorithm
     kind = algorithms.get(kind) if isinstance(kind, str) else kind
     own = {entry.name for entry in fields(kind)}
-    known_names = own | set(bounds.GLOSSARY)
+    known_names = own | set(theorem.glossary)
     for name in given:
         if name not in known_names:
             raise UnknownNameError(f"hyperparameter of {kind.__name__} or constant", name, known_names)
@@ -222,7 +222,7 @@ def step_sizes(
         needed |= {symbol.name for symbol in sp.sympify(rule).free_symbols}
     network = topology if needed & NETWORK_NAMES else None
     planned = PlannedRun(task, rounds, network, needed)
-    given = {name: value for name, value in _numbers(known).items() if name in bounds.GLOSSARY}
+    given = {name: value for name, value in _numbers(known).items() if name in theorem.glossary}
     return theorem.step_sizes(**_numbers(run_values(planned, theorem, given)))
 
 
@@ -238,9 +238,9 @@ def largest_steps(
         fixed = network_values(theorem, topology)
         refuse_contradictions(known, fixed, topology)
         known = {**fixed, **known}
-    steps = {name: value for name, value in schedule.items() if name in step_names()}
+    steps = {name: value for name, value in schedule.items() if name in step_names(theorem.glossary)}
     if not steps:
-        steps = dict.fromkeys([name for name in step_names() if name in theorem.needs], 1.0)
+        steps = dict.fromkeys(theorem.step_names, 1.0)
     others = _values_of_conditions(theorem, schedule, known, steps)
 
     def admissible(factor: Any) -> Any:
