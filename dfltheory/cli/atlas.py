@@ -45,9 +45,10 @@ def atlas(
         dfltheory atlas --key dfedsam.theorem_4_5 --topology ring --truth --set T=10000 m=16
     """
     from dfltheory import bound_atlas as engine
+    from dfltheory.best_bounds import check_constants
 
     values = values_of(context, set_)
-    engine.check_constants(values, engine.competitors(measure, key))
+    check_constants(values, engine.competitors(measure, key))
     network = None
     if topology is not None:
         from dfltheory import graphs

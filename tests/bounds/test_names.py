@@ -16,8 +16,8 @@ from dfltheory.bounds.measures import MEASURES, MEASURES_OF_RUNS
 from dfltheory.bounds.symbols import GRADIENT_SQ, LENGTH_SQ, VALUE
 from dfltheory.bounds.units import ONE
 from dfltheory.errors import DFLTheoryError, InputError, UnknownNameError
-from dfltheory.verdicts.applicable import _hyperparameters
-from dfltheory.verdicts.reading import DERIVED, METRICS
+from dfltheory.verdicts.applicability import _hyperparameters
+from dfltheory.verdicts.measures import DERIVED, METRICS
 from tests.bounds.texts import STATEMENTS
 
 S = {name: entry.symbol for name, entry in GLOSSARY.items()}

@@ -21,6 +21,7 @@ from dfltheory.errors import InputError
 from dfltheory.graphs.sequences import rounds_of
 from dfltheory.training.facts import NetworkFacts
 from dfltheory.training.history import History
+from dfltheory.verdicts.measures import precision
 
 _ABSENT: Mapping[str, Any] = MappingProxyType(
     {"decay": 1.0, "weight_decay": 0.0, "participation": 1.0, "K": 1, "K_u": 1, "K_v": 1, "theta": 0.0,
@@ -37,7 +38,7 @@ def absent_values(thm: Theorem) -> Mapping[str, Any]:
     return {**thm.neutral, **_ABSENT}
 
 
-def obstacle_of(run: History, thm: Theorem, values: dict[str, Any]) -> str | None:
+def obstacle_of(run: History, thm: Theorem, values: Mapping[str, Any]) -> str | None:
     """Why the theorem says nothing of this run, or None."""
     if thm.order:
         return "it is stated as O(.) only, without the constant that a comparison needs"
@@ -64,7 +65,7 @@ def obstacle_of(run: History, thm: Theorem, values: dict[str, Any]) -> str | Non
     return "; ".join(failing) or None
 
 
-def _outside(run: History, thm: Theorem, scope: Scope, values: dict[str, Any]) -> str | None:
+def _outside(run: History, thm: Theorem, scope: Scope, values: Mapping[str, Any]) -> str | None:
     """What of the run is outside the theorem's scope, or None."""
     algorithm = run.algorithm
     if not scope.covers(algorithm):
@@ -201,12 +202,7 @@ def common_start(run: History) -> bool:
     return bool(np.all(run.x0_spread <= (2 * precision(run)) ** 2 * run.x0_sq))
 
 
-def precision(run: History) -> float:
-    """The rounding unit of the arithmetic that the run was made in."""
-    return float(np.finfo(run.x.dtype).eps) if run.facts is None else run.facts.eps
-
-
-def _schedule_obstacle(thm: Theorem, values: dict[str, Any]) -> str | None:
+def _schedule_obstacle(thm: Theorem, values: Mapping[str, Any]) -> str | None:
     """A corollary has put its schedule in: it is about no other step sizes."""
     gone = [name for name in thm.schedule if name not in thm.needs and name != "Q"]
     if not gone or not any(name in values for name in gone):
