@@ -25,7 +25,8 @@ from dfltheory.training.facts import RunFacts
 from dfltheory.training.history import History
 from dfltheory.training.local import check_shapes, check_state, in_pieces
 from dfltheory.training.metrics import Metric, Recorder, spread, square
-from dfltheory.training.mixing import Network, Round
+from dfltheory.training.mixing import RoundMix
+from dfltheory.training.network import RunNetwork
 from dfltheory.training.oracle import RoundOracle
 from dfltheory.training.setup import check_kinds, connect, functions, seed_indices, starting_models
 
@@ -170,7 +171,7 @@ class Run:
         self.facts = RunFacts.of(x)
         if algorithm.one_start and not self.facts.common_start:
             raise InputError(f"{type(algorithm).__name__} begins at one model: give all clients the same x0")
-        self.network = Network(self.sequences, algorithm, seeds, seed, x, strict)
+        self.network = RunNetwork(self.sequences, algorithm, seeds, seed, x, strict)
         self.asked = set[str]()
         start = self.network.at(0)
         before = self._oracle(rounds, start)
@@ -206,7 +207,7 @@ class Run:
             self._alone(algorithm.finish, self._oracle(self.rounds, network.at(0)))
         self.state = replace(self.state, z=self.state.x)  # what was sent has been used
 
-    def _oracle(self, t: int, mix: Round, share: float = 1.0) -> RoundOracle:
+    def _oracle(self, t: int, mix: RoundMix, share: float = 1.0) -> RoundOracle:
         """What clients may ask of their data in round t; round T is what comes before 0 and after T - 1."""
         given = self.task, self.seeds, self.seed, t, self.rounds, share
         return RoundOracle(*given, mix, self.asked, self.network.draws)

@@ -17,10 +17,10 @@ from dfltheory.algorithms.base import MIX, Algorithm, Law, check_class
 from dfltheory.errors import GraphError, InputError, UnknownNameError, whole_number
 from dfltheory.graphs import Constant, MixingSequence, as_sequence
 from dfltheory.graphs.matrices import Matrix, settle
+from dfltheory.graphs.sequences import period_of
 from dfltheory.graphs.weights import column_stochastic_of, metropolis_of
 from dfltheory.randomness import torch_generator
 from dfltheory.tasks.task import Task
-from dfltheory.training.facts import period_of
 from dfltheory.training.laws import Laws
 from dfltheory.training.records import refuse_unwritable
 
