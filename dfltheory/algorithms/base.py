@@ -10,6 +10,7 @@ from functools import cache
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, TypeVar, get_args, get_origin, get_type_hints
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -254,6 +255,26 @@ def check_class(kind: type[Algorithm]) -> None:
             )
 
 
+def check_storable(algorithm: Algorithm) -> None:
+    """Raise InputError unless every hyperparameter is one that a file can hold."""
+    for f in fields(algorithm):
+        value = getattr(algorithm, f.name)
+        if not is_storable(value):
+            raise InputError(
+                f"{type(algorithm).__name__}: {f.name} is a {type(value).__name__}, which no file can hold:"
+                " give numbers, text, or lists of them, and make the rest in init or in the class"
+            )
+
+
+def is_storable(value: Any) -> bool:
+    """Return whether a value is made of None, truth values, numbers and text alone."""
+    if isinstance(value, (list, tuple)):
+        return all(is_storable(v) for v in value)
+    if isinstance(value, dict):
+        return all(isinstance(k, str) and is_storable(v) for k, v in value.items())
+    return value is None or isinstance(value, (bool, int, float, str, np.generic))
+
+
 def sampled(participation: float, m: int) -> int:
     """How many of m clients a round samples: the share ``participation`` of them, at least one."""
     return max(1, round(participation * m))
@@ -308,6 +329,8 @@ __all__ = [
     "Parameters",
     "State",
     "check_class",
+    "check_storable",
+    "is_storable",
     "perturbed",
     "ranges",
     "replace",

@@ -16,8 +16,7 @@ from dfltheory.graphs import Constant
 from dfltheory.tasks.supervised import Supervised
 from dfltheory.tasks.task import Task
 from dfltheory.training.loop import train
-from dfltheory.training.mixing import RoundMix
-from dfltheory.training.network import RunNetwork
+from dfltheory.training.mixing import RoundMix, RunNetwork
 from dfltheory.training.oracle import RoundOracle
 from dfltheory.training.setup import EqualWeights
 

@@ -14,7 +14,7 @@ from dfltheory.algorithms.blocks import blocks
 from dfltheory.errors import InputError
 from dfltheory.tasks.task import Task
 from dfltheory.training.divergence import Scale
-from dfltheory.training.network import RunNetwork
+from dfltheory.training.mixing import RunNetwork
 
 
 class Metric(Protocol):

@@ -1,24 +1,24 @@
-"""One communication round: x <- W_t x for every seed, and a count of what is sent."""
+"""The network of a run, and one communication round: x <- W_t x for every seed."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Protocol, Self
+from typing import Any, Self
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from dfltheory.algorithms.base import MIX, Edges, Mix
+from dfltheory.algorithms.base import MIX, Algorithm, Edges, Mix
 from dfltheory.errors import InputError, one_of, whole_number
 from dfltheory.graphs.sequences import period_of
 from dfltheory.randomness import Generators, may_draw, numpy_generator, uniform
 from dfltheory.training.arcs import Arcs, only_present
 from dfltheory.training.laws import Laws
 from dfltheory.training.messages import bits_sent, degrees, messages_sent
-from dfltheory.training.products import MatrixProduct, in_turn
+from dfltheory.training.products import MatrixProduct, in_turn, product
 
 _NO_DRAWS = np.random.default_rng(0)
 """Passed to sequences that do not draw."""
@@ -100,19 +100,70 @@ class MatrixSource:
             )
 
 
-class NetworkOfRun(Protocol):
-    """What a round needs of :class:`~dfltheory.training.network.RunNetwork`."""
+class RunNetwork:
+    """The network of a run, whose matrices are drawn for each (root seed, seed index, round).
 
-    seeds: Sequence[int]
-    root: int
-    m: int
-    draws: bool
-    like: Tensor
-    sent: np.ndarray
-    sources: dict[str, MatrixSource]
+    A sequence that is not random has one matrix per round for all seeds; a random one has one for every
+    seed. All matrices of a round are drawn by generators of one key: two sequences over the same random links
+    use the same links.
+
+    Parameters
+    ----------
+    sequences : mapping from name to sequence of mixing matrices
+    algorithm : Algorithm
+        Its laws are checked, and it says whether messages draw random numbers.
+    seeds, root : indices of the seeds, and the root seed
+    like : (..., m, d) tensor
+        Models of the run's precision and device.
+    strict : bool
+        If False, the matrices need only have finite weights.
+
+    Attributes
+    ----------
+    sent : (S,) array
+        Bits that the clients of each seed have sent so far; a new array after every message.
+    """
+
+    def __init__(
+        self,
+        sequences: Mapping[str, Any],
+        algorithm: Algorithm,
+        seeds: Sequence[int],
+        root: int,
+        like: Tensor,
+        strict: bool = True,
+    ):
+        self.seeds, self.root, self.draws = seeds, root, algorithm.draws
+        self.like = like.new_empty((0, *like.shape[-2:]))  # keeps no reference to the models
+        self.m, d = like.shape[-2:]
+        make_product = partial(product, dtype=like.dtype, device=like.device, d=d)
+        self.sources: dict[str, MatrixSource] = {}
+        for name, sequence in sequences.items():
+            laws = Laws(algorithm, self.m, strict, name)
+            self.sources[name] = MatrixSource(sequence, laws, algorithm.gossip_steps, make_product)
+        self.sent = np.zeros(len(seeds))
+        self.needs_losses = any(source.needs_losses for source in self.sources.values())
+        self.constant = all(source.constant for source in self.sources.values())
+        self._arcs: Arcs | None = None
+        self._constant_round = self._round(0) if self.constant else None
+
+    def at(self, t: int, losses: Tensor | None = None) -> RoundMix:
+        """Return the mix of round t; ``losses`` (S, m) where the sequence chooses neighbors by them."""
+        if self._constant_round is not None:
+            return self._constant_round.moved(t)
+        return self._round(t, None if losses is None else losses.double().cpu().numpy())
+
+    def _round(self, t: int, losses: np.ndarray | None = None) -> RoundMix:
+        return RoundMix(self, t, losses)
 
     @property
-    def arcs(self) -> Arcs: ...
+    def arcs(self) -> Arcs:
+        """All arcs that the network has in some round, collected when first asked for."""
+        if self._arcs is None:
+            source = self.sources[MIX]
+            period = [source.sequence.matrix(t, _NO_DRAWS) for t in range(source.period or 0)]
+            self._arcs = Arcs.of_matrices(period, self.m, self.like)
+        return self._arcs
 
 
 class RoundMix(Mix):
@@ -126,17 +177,12 @@ class RoundMix(Mix):
         The round.
     losses : (S, m) array, optional
         Where the network chooses neighbors by them.
-    active : (S, m, 1) tensor, optional
-        The participating clients, where a server averages.
     """
 
     environment = "training"
 
-    def __init__(
-        self, network: NetworkOfRun, t: int, losses: np.ndarray | None = None, active: Tensor | None = None
-    ):
-        self._network, self._t = network, t
-        self._losses, self._active = losses, active
+    def __init__(self, network: RunNetwork, t: int, losses: np.ndarray | None = None):
+        self._network, self._t, self._losses = network, t, losses
         self._matrices: dict[str, list[tuple[list[Any], Any]]] = {}
         self._steps: dict[tuple[str, int, int], GossipSteps] = {}
         self._edges: Edges | None = None
@@ -269,4 +315,4 @@ class RoundMix(Mix):
         return [matrices for matrices, _ in self._matrices[name]]
 
 
-__all__ = ["GossipSteps", "MatrixSource", "NetworkOfRun", "RoundMix"]
+__all__ = ["GossipSteps", "MatrixSource", "RoundMix", "RunNetwork"]

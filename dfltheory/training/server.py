@@ -5,13 +5,25 @@ from __future__ import annotations
 from functools import partial
 from typing import cast
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from dfltheory.algorithms.base import MIX, Edges
 from dfltheory.errors import InputError, one_of
-from dfltheory.training.mixing import GossipSteps, RoundMix
+from dfltheory.training.mixing import GossipSteps, RoundMix, RunNetwork
 from dfltheory.training.products import MatrixProduct
+
+
+class ServerNetwork(RunNetwork):
+    """A server in place of a network."""
+
+    def with_clients(self, t: int, active: Tensor) -> RoundMix:
+        """Return the mix of round t in which these clients (S, m, 1) participate."""
+        return ServerMix(self, t, active)
+
+    def _round(self, t: int, losses: np.ndarray | None = None) -> RoundMix:
+        return ServerMix(self, t)
 
 
 class ServerMix(RoundMix):
@@ -19,6 +31,10 @@ class ServerMix(RoundMix):
 
     In the state all clients have that mean at once; it is counted for a client when the client participates.
     """
+
+    def __init__(self, network: RunNetwork, t: int, active: Tensor | None = None):
+        super().__init__(network, t)
+        self._active = active
 
     def _gossip_steps(self, name: str, begin: int, times: int) -> GossipSteps:
         """Return the mean of the participating clients, one message up and one down each."""
@@ -51,4 +67,4 @@ def _mean_of_some(participating: Tensor, z: Tensor) -> Tensor:
     return z[:, participating].mean(1, keepdim=True).expand(z.shape).contiguous()
 
 
-__all__ = ["ServerMix"]
+__all__ = ["ServerMix", "ServerNetwork"]

@@ -14,8 +14,9 @@ from dfltheory.algorithms import DFedSAM, Local, PushPull
 from dfltheory.errors import InputError, UnknownNameError
 from dfltheory.graphs import as_sequence
 from dfltheory.training import products
-from dfltheory.training.network import RunNetwork
+from dfltheory.training.mixing import RunNetwork
 from dfltheory.training.products import product
+from dfltheory.training.server import ServerNetwork
 from tests.algorithms.problems import Matrices, permuted_average, ring_matrix
 
 
@@ -244,8 +245,8 @@ def test_a_server_gives_everybody_the_mean_of_those_who_take_part(m, seed):
     z = torch.randn(2, m, 3, generator=generator, dtype=torch.float64)
     active = torch.rand(2, m, 1, generator=generator) < 0.5
     active[:, 0] = True
-    server = RunNetwork({}, Local(eta=0.1, K=1), [0, 1], 0, z)
-    before, mixed = z.clone(), server.at(0, active=active)(z)
+    server = ServerNetwork({}, Local(eta=0.1, K=1), [0, 1], 0, z)
+    before, mixed = z.clone(), server.with_clients(0, active)(z)
     assert torch.equal(z, before)
     assert mixed.is_contiguous()
     for s in range(2):
@@ -293,7 +294,8 @@ def test_messages_over_a_further_matrix_are_counted_over_its_links():
     W, B, z = np.full((3, 3), 1 / 3), np.eye(3), like(3).expand(2, -1, -1)
     B[:2, :2] = [[0.5, 0], [0.5, 1]]  # only 1 hears of another
     pair = {"W": as_sequence(W), "B": as_sequence(B)}
-    network, server = (RunNetwork(known, PushPull(eta=0.1), [0, 1], 0, z) for known in (pair, {}))
+    network = RunNetwork(pair, PushPull(eta=0.1), [0, 1], 0, z)
+    server = ServerNetwork({}, PushPull(eta=0.1), [0, 1], 0, z)
     told = []
     for name in ("W", "B"):
         before = network.sent
