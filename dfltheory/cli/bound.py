@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from dfltheory.cli.output import AsJson, Values, Variant, check_picture, emit, leave, values_of
+from dfltheory.cli.output import AsJson, Trust, Values, Variant, check_picture, emit, leave, values_of
 from dfltheory.errors import InputError
 from dfltheory.files import check_writable
 
@@ -17,7 +17,7 @@ def bound(
     context: typer.Context,
     key: Annotated[
         str | None,
-        typer.Argument(help="A theorem of the registry, or FILE.py:NAME; a paper, or nothing, lists them."),
+        typer.Argument(help="A theorem of the registry, FILE.toml or FILE.py:NAME; a paper, or nothing, lists them."),
     ] = None,
     variant: Variant = None,
     set_: Values = None,
@@ -46,6 +46,7 @@ def bound(
         typer.Option(metavar="NAME=LOW:HIGH:COUNT", help="Which term rules in which regime of NAME."),
     ] = None,
     out: Annotated[Path | None, typer.Option(help="Where the grid goes: .csv or .parquet.")] = None,
+    trust: Trust = False,
     json: AsJson = False,
 ) -> None:
     """Evaluate a theorem: its value, its terms, its conditions.
@@ -87,7 +88,7 @@ def bound(
     alone = [option for option in asked if option in ("--plot", "--grid", "--latex")]
     if alone and len(asked) > 1:
         raise InputError(f"{' and '.join(asked)} are different questions: ask {alone[0]} alone")
-    theorem = bounds.load(key, variant)
+    theorem = bounds.load(key, variant, trust=trust)
     status = {"status": theorem.status.to_dict()}
     status_line = f"status: {theorem.status}"
     if out is not None and not grid:

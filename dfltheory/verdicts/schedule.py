@@ -21,6 +21,7 @@ import sympy as sp
 
 from dfltheory import algorithms, bounds, graphs
 from dfltheory.bounds.clauses import ROUNDING
+from dfltheory.bounds.reference import load, load_all
 from dfltheory.bounds.symbols import step_names
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.bounds.tuning import all_hold, interval
@@ -38,7 +39,7 @@ TWO_BLOCKS = "coupled"
 
 def algorithm_class(theorem: Theorem | str) -> type[Any]:
     """The algorithm that a theorem is about, in its most general form."""
-    thm = bounds.get(theorem, bounds.variants(theorem)[0]) if isinstance(theorem, str) else theorem
+    thm = load(theorem)
     kind = thm.scope.algorithms[0]
     return algorithms.get(kind) if isinstance(kind, str) else kind
 
@@ -85,8 +86,7 @@ def scheduled_algorithm(
     """
     thm: Any = theorem
     if isinstance(theorem, str):
-        names = [variant] if variant else bounds.variants(theorem)
-        thm = scheduling([bounds.get(theorem, v) for v in names])
+        thm = scheduling(load_all(theorem, None if variant is None else (variant,)))
     kind = algorithm_class(thm) if algorithm is None else algorithm
     kind = algorithms.get(kind) if isinstance(kind, str) else kind
     own = {f.name for f in fields(kind)}
