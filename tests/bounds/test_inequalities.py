@@ -383,7 +383,7 @@ def test_a_polynomial_that_no_end_of_its_box_excludes_is_not_positive():
 
 def test_the_audit_proves_that_a_bound_rises_with_its_constants_and_says_where_it_samples():
     """The bound of DFedADMM holds powers of 1 - eta/lam_admm, which only its conditions keep in [0, 1]."""
-    (note,) = check_monotone(registry.get("dfedadmm.theorem_1", "corrected_b1"))
+    (note,) = check_monotone(registry.get("dfedadmm.theorem_1", "corrected_second_moment"))
     proved, sampled = note.message.split(": ", 1)[1].split(" (proved); ")
     assert set(proved.split(", ")) == {"T", "rho", "L", "sigma_l", "S2", "f0_gap", "lam"}
     assert sampled.startswith("none")

@@ -96,7 +96,7 @@ def test_a_proof_does_not_bring_a_rule_of_its_own():
 
 # -- false scripts -----------------------------------------------------------------------------------
 
-SGPSM, ADMM = "dfedsgpsm.theorem_1:corrected", "dfedadmm.theorem_1:corrected_b1"
+SGPSM, ADMM = "dfedsgpsm.theorem_1:corrected", "dfedadmm.theorem_1:corrected_second_moment"
 
 
 def stated(claim):
@@ -157,10 +157,10 @@ def test_a_proof_about_another_algorithm_is_none():
 @pytest.mark.parametrize(
     ("claim", "of", "why"),
     [
-        ("dfedsam.theorem_4_5:corrected_sharper", "dfedsam.theorem_4_5:corrected", "the bound of"),
-        ("dfedsam.theorem_4_5:corrected", "dfedsam.theorem_4_5:corrected_init", "a condition of"),
+        ("dfedsam.theorem_4_5:corrected_less_noise", "dfedsam.theorem_4_5:corrected", "the bound of"),
+        ("dfedsam.theorem_4_5:corrected", "dfedsam.theorem_4_5:corrected_different_starts", "a condition of"),
         ("dfedadmm.corollary_1:corrected_paper_schedule", "dfedadmm.corollary_1:corrected", "schedules"),
-        ("dfedsam.corollary_4_6:corrected", "dfedadmm.theorem_1:corrected_b1_prime", "other runs"),
+        ("dfedsam.corollary_4_6:corrected", "dfedadmm.theorem_1:corrected_any_penalty", "other runs"),
     ],
 )
 def test_a_corollary_follows_from_no_parent_with_smaller_bound_or_more_conditions(claim, of, why):
@@ -169,7 +169,7 @@ def test_a_corollary_follows_from_no_parent_with_smaller_bound_or_more_condition
 
 
 def test_a_theorem_follows_from_itself_under_a_strict_condition():
-    claim = "dfedadmm.theorem_1:corrected_b1_sharper"
+    claim = "dfedadmm.theorem_1:corrected_larger_penalty"
     assert proved.check(registry.get(*claim.split(":")), Corollary(claim, claim)).proved
 
 
@@ -235,7 +235,8 @@ mine = [define(Quantity(name, name, ONE, "a share of mine", high=1.0))
 old = bounds.get("dfedsam.theorem_4_5", "corrected")
 MINE = replace(old, key="mine.theorem", variant="mine", parts={**old.parts, "more": sum(mine) * old.bound})
 assert all(proved.checked(claim).proved for claim in (
-    "dfedadmm.theorem_1:corrected_b1", "dfedsgpsm.theorem_1:corrected_b", "dfedsam.theorem_4_5:corrected"))
+    "dfedadmm.theorem_1:corrected_second_moment", "dfedsgpsm.theorem_1:corrected_no_bounded_gradients",
+    "dfedsam.theorem_4_5:corrected"))
 """
 
 

@@ -535,7 +535,7 @@ def test_algorithm_is_compared_by_its_updates_not_by_name():
 
 
 def test_rounds_with_sums_of_other_names_are_the_same():
-    for claim, name in (("dfedadmm.theorem_1:corrected_b1", "DFedADMMSAM"),
+    for claim, name in (("dfedadmm.theorem_1:corrected_second_moment", "DFedADMMSAM"),
                         ("dfedsgpsm.theorem_1:corrected", "DFedSGPSM"),
                         ("dfedmdc.theorem_1:corrected", "DFedMDC"),
                         ("dfedmdc.theorem_2:corrected", "DFedSMDC")):  # fmt: skip

@@ -76,7 +76,7 @@ def test_every_theorem_and_corollary_has_its_outcome_and_nothing_else_is_there()
 
 def test_no_corrected_statement_is_refuted_and_each_was_searched_with_all_its_terms():
     corrected = [d for d in DOCUMENTS.values() if d["variant"].startswith("corrected")]
-    assert len(corrected) == 38
+    assert len(corrected) == 29
     for told in corrected:
         assert not told["violated"]
         assert 0.01 < told["ratio"] <= 1

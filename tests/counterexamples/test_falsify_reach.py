@@ -162,7 +162,7 @@ def test_hyperparameters_are_drawn_where_the_bound_speaks_of_them_and_else_fixed
     free, fixed = hyperparameters(mine(algorithms=("DFedSAM",), network="symmetric", letters={"rho": 0.25}))
     assert "rho" not in free
     assert fixed["rho"] == 0.25
-    free, fixed = hyperparameters(dfl.bounds.get("dfedadmm.theorem_1", "corrected_b0"))
+    free, fixed = hyperparameters(dfl.bounds.get("dfedadmm.theorem_1", "corrected_small_steps"))
     assert fixed["rho"] == 0.0
     assert set(free) == {"eta", "K", "lam"}
     assert hyperparameters(mine(algorithms=(DFedSAM,), network="symmetric"))[0].keys() == {
