@@ -34,6 +34,8 @@ DIGITS = 400
 """Most digits of a number, and its largest decimal exponent."""
 SUMMANDS = 10_000
 """Most terms of a sum."""
+STEPS = 50_000
+"""Most parts that are read, those of a sum once for each of its terms."""
 
 _TOKEN = re.compile(
     r"(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)"
@@ -196,6 +198,8 @@ def _expression(tokens: list[_Token], symbols: Mapping[str, Expr], end: int) -> 
     """The expression of some tokens; ``end`` is where the text ends, for messages."""
     if not tokens:
         raise FormulaError("a formula is missing here", end)
+    if tokens[-1].kind == "sign" and tokens[-1].text != ")":
+        raise FormulaError("the formula ends too early", end)
     if len(tokens) > 2 * NODES:
         raise FormulaError(f"a formula has at most {NODES} parts", tokens[2 * NODES].offset)
     starts: list[int] = []
@@ -222,6 +226,7 @@ class _Walk:
         self._symbols = dict(symbols)
         self._end = end
         self._nodes = 0
+        self._steps = 0
 
     def run(self) -> Expr:
         try:
@@ -244,7 +249,10 @@ class _Walk:
 
     def _value(self, node: ast.expr, depth: int) -> Expr:
         self._nodes += 1
+        self._steps += 1
         offset = self._place(node.col_offset)
+        if self._steps > STEPS:
+            self._stop(f"the sums of a formula take at most {STEPS} steps", offset)
         if self._nodes > NODES:
             self._stop(f"a formula has at most {NODES} parts", offset)
         if depth > DEPTH:

@@ -110,6 +110,11 @@ def read_theorems(text: str, name: str, folder: Path | None = None, *, trust: Tr
     return _Reader(text.replace("\r\n", "\n"), name, folder or Path(), trust).file()
 
 
+def template() -> str:
+    """A commented theorem file to start from."""
+    return (Path(__file__).parent / "template.toml").read_text(encoding="utf-8")
+
+
 class _Reader:
     """Reads one file."""
 
@@ -163,7 +168,7 @@ class _Reader:
             raise InputError(f"{self._name} is not TOML: {type(wrong).__name__}") from None
         version = document.get("format")
         if version != FORMAT or isinstance(version, bool):
-            self.stop(("format",), f"format = {version!r:.40} must be {FORMAT}, the version of the format")
+            self.stop(("format",), f"format = {version!r:.40} must be {FORMAT}, the version of the format of theorem files (an experiment file is given as --config)")
         try:
             return FileTables.model_validate(document)
         except ValidationError as wrong:
@@ -470,4 +475,4 @@ def _sign(expression: Expr) -> str:
     return "nonnegative" if expression.is_nonnegative else "real"
 
 
-__all__ = ["TheoremFile", "read_theorem_file", "read_theorems"]
+__all__ = ["TheoremFile", "read_theorem_file", "read_theorems", "template"]

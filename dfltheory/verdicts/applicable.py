@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 from sympy import sympify
 
-from dfltheory.bounds.scope import LAWS, Scope
+from dfltheory.bounds.algorithm_names import NEUTRAL_HYPERPARAMETERS
+from dfltheory.bounds.scope import ANY, LAWS, Scope
 from dfltheory.bounds.symbols import GLOSSARY, NEUTRAL
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.constants import SEQUENCES
@@ -22,11 +23,7 @@ from dfltheory.graphs.sequences import rounds_of
 from dfltheory.training.facts import NetworkFacts
 from dfltheory.training.history import History
 
-ABSENT: ChainMap[str, Any] = ChainMap(
-    {"decay": 1.0, "weight_decay": 0.0, "participation": 1.0, "K": 1, "K_u": 1, "K_v": 1, "theta": 0.0,
-     "sparsity": 0.0, "prune": 0.0, "keep_momentum": False, "fresh": True, "offset": None},
-    NEUTRAL,  # which grows with the glossary
-)  # fmt: skip
+ABSENT: ChainMap[str, Any] = ChainMap(NEUTRAL_HYPERPARAMETERS, NEUTRAL)
 """Neutral values: a hyperparameter that a statement does not contain must have its value here. One without a
 neutral value, such as the order of the update, must occur in the statement or in its scope. Step sizes are an
 exception: see :func:`unrestricted_steps`."""
@@ -94,7 +91,7 @@ def _letters_obstacle(algorithm: Any, thm: Theorem, scope: Scope) -> str | None:
             else f"this run has {name} = {value}"
         )
         if name in scope.letters:
-            if value != scope.letters[name]:
+            if scope.letters[name] not in (value, ANY):
                 return f"it speaks of {name} = {scope.letters[name]}, and {has}"
         elif name not in spoken and name not in ABSENT:
             return f"it does not say at which {name} (see Scope.letters), and {has}"
