@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import sympy as sp
 
 from dfltheory.bounds.measures import MEASURES
-from dfltheory.bounds.symbols import BUILT_IN, Quantity
+from dfltheory.bounds.symbols import GLOSSARY, WRITTEN_OUT, Quantity
 from dfltheory.bounds.units import Expr, Unit
 
 if TYPE_CHECKING:
@@ -334,9 +334,9 @@ def _name(text: str) -> str:
 
 
 def _own_quantities(statement: Statement) -> dict[str, Any]:
-    """What the statement adds to the glossary: unit and range by name."""
+    """What the statement adds to the glossary, or the glossary writes out: unit and range by name."""
     in_schedule = {s.name for e in statement.schedule.values() for s in sp.sympify(e).free_symbols}
-    names = {*statement.needs, *in_schedule} - BUILT_IN
+    names = {*statement.needs, *in_schedule} - (GLOSSARY.keys() - WRITTEN_OUT)
     known = [statement.glossary[name] for name in sorted(names)]
     return {quantity.name: _counted(quantity) for quantity in known}
 

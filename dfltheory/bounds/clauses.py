@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from types import MappingProxyType
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -13,7 +14,7 @@ import sympy as sp
 from dfltheory.bounds.algorithm_names import checked_hyperparameters
 from dfltheory.bounds.measures import AGGREGATES, Aggregate, checked_aggregate, latex_of, unit_of
 from dfltheory.bounds.scope import Scope
-from dfltheory.bounds.symbols import BUILT_IN, GLOSSARY, LETTERS, Quantity, checked_name
+from dfltheory.bounds.symbols import GLOSSARY, LETTERS, NEUTRAL, Quantity, checked_new, with_quantities
 from dfltheory.bounds.units import Expr, Unit
 from dfltheory.errors import ConditionError, InputError, UnknownNameError, one_of, whole_number
 
@@ -84,13 +85,10 @@ def checked_quantities(place: str, quantities: Any) -> None:
     if not isinstance(quantities, tuple) or not all(isinstance(q, Quantity) for q in quantities):
         raise InputError(f"{place}: quantities = {quantities!r} must be a tuple of Quantity")
     for quantity in quantities:
-        checked_name(quantity.name)
-        if quantity.name in BUILT_IN:
-            known = GLOSSARY[quantity.name]
-            raise InputError(
-                f"{place}: quantities: the glossary has {known.name} already: {known.meaning} "
-                f"[{known.unit}], {known.range}; choose another name"
-            )
+        try:
+            checked_new(quantity)
+        except InputError as wrong:
+            raise InputError(f"{place}: quantities: {wrong}") from None
     names = [quantity.name for quantity in quantities]
     for name in names:
         if names.count(name) > 1:
@@ -116,7 +114,7 @@ class LeftSide:
     start : the round whose model defines ``f0_gap``
     unit : how the measure scales; follows from a known measure
     averaging : the left-hand side in words
-    carries : the constants of the glossary that occur in it
+    carries : the quantities that occur in it
     """
 
     measure: str
@@ -137,8 +135,6 @@ class LeftSide:
             end = checked_expression(f"{name} of the left side", getattr(self, name))
             if end.free_symbols - {_T}:
                 raise InputError(f"{name} = {end} of the left side must be a round, by T alone")
-        for name in self.carries:
-            one_of("quantity of the glossary (carries)", name, GLOSSARY)
         if not self.latex:
             ends = (sp.latex(self.first), sp.latex(self.last))
             object.__setattr__(self, "latex", latex_of(self.measure, self.aggregate, *ends))
@@ -243,6 +239,7 @@ class Statement:
             )
         self._check_words()
         checked_quantities(str(self), self.quantities)
+        self._check_names()
         self._check_formulas()
 
     def _check_words(self) -> None:
@@ -259,6 +256,13 @@ class Statement:
             raise InputError(f"{self}: of = {self.of!r} must be (key, variant) or a statement")
         if isinstance(self.assumptions, str) or not all(isinstance(a, str) for a in self.assumptions):
             raise InputError(f"{self}: assumptions must be a tuple of texts")
+
+    def _check_names(self) -> None:
+        """The names in the left-hand side and in the notation are quantities of the statement."""
+        for name in self.lhs.carries:
+            one_of("quantity (carries of lhs)", name, self.glossary)
+        for name in self.scope.notation:
+            one_of("quantity (notation of scope)", name, self.glossary)
 
     def _check_formulas(self) -> None:
         """Every formula is an expression in the glossary's symbols and those defined before it."""
@@ -298,11 +302,26 @@ class Statement:
         place = f"{self}: {name}"
         checked_symbols(place, checked_expression(place, formula), defined, self.glossary)
 
-    @property
+    @cached_property
     def glossary(self) -> Mapping[str, Quantity]:
         """The quantities that the statement may contain, by name: the glossary's and its own."""
-        own = {quantity.name: quantity for quantity in self.quantities}
-        return {**GLOSSARY, **own} if own else GLOSSARY
+        return with_quantities(self.quantities)
+
+    @cached_property
+    def neutral(self) -> Mapping[str, float]:
+        """The values at which a mechanism is absent, by name."""
+        own = {q.name: q.neutral for q in self.quantities if q.neutral is not None}
+        return MappingProxyType({**NEUTRAL, **own})
+
+    @cached_property
+    def shares(self) -> frozenset[str]:
+        """The names of the quantities between 0 and 1 that it may contain."""
+        return frozenset(name for name, quantity in self.glossary.items() if quantity.high == 1)
+
+    @cached_property
+    def step_names(self) -> tuple[str, ...]:
+        """The names of the step sizes in it, in the order of :attr:`glossary`."""
+        return tuple(name for name in self.needs if self.glossary[name].step)
 
     # -- symbolic ---------------------------------------------------------------------------------
 

@@ -23,7 +23,7 @@ from typing import Any, Literal, NoReturn
 import sympy as sp
 
 from dfltheory.bounds.symbols import LETTERS
-from dfltheory.bounds.tree import BITS, DEPTH, NODES, build, small
+from dfltheory.bounds.tree import DEPTH, NODES, build, small
 from dfltheory.bounds.units import Expr
 from dfltheory.errors import DFLTheoryError, InputError
 

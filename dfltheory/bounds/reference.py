@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
-from dfltheory.bounds import registry
+from dfltheory.bounds.registry import REGISTRY, Registry
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.bounds.theorem_file import read_theorem_file
 from dfltheory.errors import InputError, UnknownNameError
@@ -50,7 +50,8 @@ def load(reference: Theorem | str, variant: str | None = None, *, trust: Trust =
         none is named; a ``variant`` is given with a theorem that has another one.
     """
     if is_registered_key(reference):
-        return registry.get(str(reference), variant or registry.variants(str(reference))[0])
+        key = str(reference)
+        return REGISTRY.get(key, variant or REGISTRY.variants(key)[0])
     found = load_all(reference, None if variant is None else (variant,), trust=trust)
     keys = list(dict.fromkeys(theorem.key for theorem in found))
     if len(keys) > 1:
@@ -61,7 +62,11 @@ def load(reference: Theorem | str, variant: str | None = None, *, trust: Trust =
 
 
 def load_all(
-    reference: Theorem | str, variants: Iterable[str] | None = None, *, trust: Trust = False
+    reference: Theorem | str,
+    variants: Iterable[str] | None = None,
+    *,
+    trust: Trust = False,
+    registry: Registry = REGISTRY,
 ) -> tuple[Theorem, ...]:
     """The theorems that ``reference`` names: all variants of a key, all statements of a theorem file.
 
@@ -69,6 +74,7 @@ def load_all(
     ----------
     reference, trust : see :func:`load`
     variants : these variants alone, in this order; None: all
+    registry : where keys are looked up
     """
     if is_registered_key(reference):
         key = str(reference)

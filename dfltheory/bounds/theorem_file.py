@@ -25,7 +25,7 @@ from dfltheory.bounds.measures import BLOCK_FACTORS, MEASURES
 from dfltheory.bounds.numeric_functions import numeric_function
 from dfltheory.bounds.paper import Paper
 from dfltheory.bounds.scope import LAWS, Scope
-from dfltheory.bounds.symbols import Quantity, with_quantities
+from dfltheory.bounds.symbols import Quantity, checked_new, with_quantities
 from dfltheory.bounds.theorem import ProofStep, Theorem
 from dfltheory.bounds.theorem_models import (
     FORMAT,
@@ -88,7 +88,9 @@ def read_theorem_file(path: str | Path, *, trust: Trust = False) -> TheoremFile:
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError as wrong:
-        raise InputError(f"{path} is not text in UTF-8: byte {wrong.start} is {data[wrong.start]:#x}") from None
+        raise InputError(
+            f"{path} is not text in UTF-8: byte {wrong.start} is {data[wrong.start]:#x}"
+        ) from None
     return read_theorems(text, str(path), path.parent, trust=trust)
 
 
@@ -168,7 +170,10 @@ class _Reader:
             raise InputError(f"{self._name} is not TOML: {type(wrong).__name__}") from None
         version = document.get("format")
         if version != FORMAT or isinstance(version, bool):
-            self.stop(("format",), f"format = {version!r:.40} must be {FORMAT}, the version of the format of theorem files (an experiment file is given as --config)")
+            self.stop(
+                ("format",),
+                f"format = {version!r:.40} must be {FORMAT}, the version of the format of theorem files (an experiment file is given as --config)",
+            )
         try:
             return FileTables.model_validate(document)
         except ValidationError as wrong:
@@ -178,7 +183,11 @@ class _Reader:
     def _refuse(self, wrong: ValidationError) -> None:
         """The first error of pydantic as one of this file."""
         first = wrong.errors(include_url=False, include_context=False)[0]
-        path = tuple(part for part in first["loc"] if part not in ("formula", "table", "[key]") or first["loc"][-1] == part)
+        path = tuple(
+            part
+            for part in first["loc"]
+            if part not in ("formula", "table", "[key]") or first["loc"][-1] == part
+        )
         value = first.get("input")
         messages = {
             "missing": "this key is missing: give it",
@@ -197,7 +206,7 @@ class _Reader:
         else:
             of = table.of
         neutral = None if table.neutral is None else float(table.neutral)
-        return Quantity(
+        quantity = Quantity(
             name=name,
             latex=table.latex or name,
             unit=unit,
@@ -211,6 +220,8 @@ class _Reader:
             step=table.step,
             of=of,
         )
+        self.reading(path, None, lambda: checked_new(quantity))
+        return quantity
 
     def code(self, path: Path_, reference: str) -> Any:
         """What a trusted file names as ``FILE.py:NAME``, relative to the file."""
@@ -352,7 +363,9 @@ class _StatementReader:
         found: list[Condition] = []
         for name, text in self._table.conditions.items():
             found += self._reading(
-                ("conditions", name), lambda n=name, t=text: conditions_of(n, *read_comparison(t, self._symbols)), text
+                ("conditions", name),
+                lambda n=name, t=text: conditions_of(n, *read_comparison(t, self._symbols)),
+                text,
             )
         if self._table.scope.noise == "none":
             (exact,) = conditions_of(EXACT_GRADIENTS, self._symbols["sigma_l"], "==", sp.S.Zero)
@@ -374,7 +387,9 @@ class _StatementReader:
             formulas[f"right side of {condition.name}"] = condition.right
         self._reading((), lambda: check_expansion(definitions, formulas))
 
-    def _used_quantities(self, definitions: Any, parts: Any, conditions: Any, schedule: Any) -> tuple[Quantity, ...]:
+    def _used_quantities(
+        self, definitions: Any, parts: Any, conditions: Any, schedule: Any
+    ) -> tuple[Quantity, ...]:
         """The file's quantities that the statement contains."""
         formulas = [*(d.expr for d in definitions), *parts.values(), *schedule.values()]
         formulas += [side for c in conditions for side in (c.left, c.right)]

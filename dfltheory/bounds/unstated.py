@@ -6,7 +6,7 @@ import sympy as sp
 
 from dfltheory.bounds.algorithm_names import HYPERPARAMETERS, NEUTRAL_HYPERPARAMETERS
 from dfltheory.bounds.clauses import Statement
-from dfltheory.bounds.symbols import NEUTRAL, step_names
+from dfltheory.bounds.symbols import step_names
 
 _ORDER = "order"
 
@@ -25,7 +25,7 @@ def unstated(statement: Statement) -> list[str]:
         for hyperparameter in HYPERPARAMETERS.get(name, "").split():
             if hyperparameter in stated or hyperparameter in at_neutral:
                 continue
-            neutral = {**NEUTRAL, **NEUTRAL_HYPERPARAMETERS}
+            neutral = {**statement.neutral, **NEUTRAL_HYPERPARAMETERS}
             if hyperparameter in neutral:
                 at_neutral[hyperparameter] = neutral[hyperparameter]
             else:
@@ -46,8 +46,9 @@ def _stated(statement: Statement) -> set[str]:
         stated.add("rho")
     if statement.scope.participation == "sampled":
         stated.add("participation")
-    if not stated.intersection(step_names()) and not statement.order:
-        stated.update(step_names())  # a bound without any step size holds for all
+    steps = step_names(statement.glossary)
+    if not stated.intersection(steps) and not statement.order:
+        stated.update(steps)  # a bound without any step size holds for all
     return stated
 
 

@@ -49,8 +49,7 @@ def atlas(
 
     values = values_of(context, set_)
     theorems = [theorem for name in key or () for theorem in load_all(name, trust=trust)]
-    engine.competitors(measure, theorems)  # a theorem of the user's may define symbols of its own
-    engine.check_constants(values)
+    engine.check_constants(values, engine.competitors(measure, theorems))
     network = None
     if topology is not None:
         from dfltheory import graphs
@@ -63,5 +62,7 @@ def atlas(
         from dfltheory.experiments.config import load_experiment
 
         run = load_experiment(instance, trust=trust).instance()
-    found = engine.atlas(run, measure=measure, theorems=theorems or None, topology=network, truth=truth, **values)
+    found = engine.atlas(
+        run, measure=measure, theorems=theorems or None, topology=network, truth=truth, **values
+    )
     return emit(found.to_dict(), str(found), as_json)

@@ -12,7 +12,8 @@ from dfltheory.errors import InputError
 
 def audit(
     key: Annotated[
-        str | None, typer.Argument(help="A statement of the registry, a paper (dfedsam), FILE.toml or FILE.py:NAME.")
+        str | None,
+        typer.Argument(help="A statement of the registry, a paper (dfedsam), FILE.toml or FILE.py:NAME."),
     ] = None,
     every: Annotated[bool, typer.Option("--all", help="Audit the whole registry.")] = False,
     variant: Annotated[str | None, typer.Option(help="One variant only (printed, corrected, ...).")] = None,

@@ -17,7 +17,9 @@ def bound(
     context: typer.Context,
     key: Annotated[
         str | None,
-        typer.Argument(help="A theorem of the registry, FILE.toml or FILE.py:NAME; a paper, or nothing, lists them."),
+        typer.Argument(
+            help="A theorem of the registry, FILE.toml or FILE.py:NAME; a paper, or nothing, lists them."
+        ),
     ] = None,
     variant: Variant = None,
     set_: Values = None,
@@ -134,8 +136,8 @@ def _list(known: Sequence[str], as_json: bool) -> None:
 
 
 def _show(theorem: Any, as_json: bool, latex: bool) -> None:
-    from dfltheory.bounds.display import plain, sequences
     from dfltheory.bounds.comparisons import comparisons_of
+    from dfltheory.bounds.display import plain, sequences
     from dfltheory.bounds.formulas import write_formula
     from dfltheory.bounds.unstated import unstated
 

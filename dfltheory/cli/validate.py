@@ -45,7 +45,10 @@ NETWORKS = ["ring", "torus", "exponential", "complete"]
 def validate(
     context: typer.Context,
     key: Annotated[
-        str, typer.Argument(help="The theorem, as listed by `dfltheory bound`; or FILE.toml, FILE.py:NAME for your own.")
+        str,
+        typer.Argument(
+            help="The theorem, as listed by `dfltheory bound`; or FILE.toml, FILE.py:NAME for your own."
+        ),
     ] = "dfedsam.theorem_4_5",
     task: Annotated[
         str | None,

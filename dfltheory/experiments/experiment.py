@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from dfltheory import bounds
 from dfltheory.bounds.reference import load_all
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.own import Trust
@@ -21,7 +20,9 @@ from dfltheory.verdicts.statistics import Method
 VARIANTS = ("printed", "appendix", "corrected")
 
 
-def statements(key: str | Theorem, variants: Iterable[str] | None = None, *, trust: Trust = False) -> tuple[Theorem, ...]:
+def statements(
+    key: str | Theorem, variants: Iterable[str] | None = None, *, trust: Trust = False
+) -> tuple[Theorem, ...]:
     """The statement ``key`` in these variants (None: all); of a theorem file, all its statements."""
     return load_all(key, variants, trust=trust)
 

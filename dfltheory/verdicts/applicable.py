@@ -6,7 +6,7 @@ A theorem says what it is about by its :class:`~dfltheory.bounds.scope.Scope`, w
 from __future__ import annotations
 
 import math
-from collections import ChainMap
+from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
@@ -15,7 +15,6 @@ from sympy import sympify
 
 from dfltheory.bounds.algorithm_names import NEUTRAL_HYPERPARAMETERS
 from dfltheory.bounds.scope import ANY, LAWS, Scope
-from dfltheory.bounds.symbols import GLOSSARY, NEUTRAL
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.constants import SEQUENCES
 from dfltheory.errors import InputError
@@ -23,10 +22,14 @@ from dfltheory.graphs.sequences import rounds_of
 from dfltheory.training.facts import NetworkFacts
 from dfltheory.training.history import History
 
-ABSENT: ChainMap[str, Any] = ChainMap(NEUTRAL_HYPERPARAMETERS, NEUTRAL)
-"""Neutral values: a hyperparameter that a statement does not contain must have its value here. One without a
-neutral value, such as the order of the update, must occur in the statement or in its scope. Step sizes are an
-exception: see :func:`unrestricted_steps`."""
+
+def absent_values(thm: Theorem) -> Mapping[str, Any]:
+    """Neutral values: a hyperparameter that a statement does not contain must have its value here.
+
+    One without a neutral value, such as the order of the update, must occur in the statement or in its scope.
+    Step sizes are an exception: see :func:`unrestricted_steps`.
+    """
+    return {**thm.neutral, **NEUTRAL_HYPERPARAMETERS}
 
 
 def obstacle_of(run: History, thm: Theorem, values: dict[str, Any]) -> str | None:
@@ -84,6 +87,7 @@ def _letters_obstacle(algorithm: Any, thm: Theorem, scope: Scope) -> str | None:
     spoken = spoken_of(thm) | ({"participation"} if scope.participation == "sampled" else set())
     spoken |= {name for whole in spoken & {*algorithm.summed_up} for name in algorithm.summed_up[whole][0]}
     spoken |= unrestricted_steps(thm, type(algorithm))
+    absent = absent_values(thm)
     for name, value in own.items():
         has = (
             f"this run has {name} = {value:.6g}"
@@ -93,10 +97,10 @@ def _letters_obstacle(algorithm: Any, thm: Theorem, scope: Scope) -> str | None:
         if name in scope.letters:
             if scope.letters[name] not in (value, ANY):
                 return f"it speaks of {name} = {scope.letters[name]}, and {has}"
-        elif name not in spoken and name not in ABSENT:
+        elif name not in spoken and name not in absent:
             return f"it does not say at which {name} (see Scope.letters), and {has}"
-        elif name not in spoken and value != ABSENT[name]:
-            return f"it speaks of {name} = {ABSENT[name]}, and {has}"
+        elif name not in spoken and value != absent[name]:
+            return f"it speaks of {name} = {absent[name]}, and {has}"
     return None
 
 
@@ -114,7 +118,7 @@ def unrestricted_steps(thm: Theorem, kind: type[Any]) -> set[str]:
     chooses itself.
     """
     own = {kind.glossary.get(f.name, f.name) for f in fields(kind)}
-    steps = {name for name in own if name in GLOSSARY and GLOSSARY[name].step}
+    steps = {name for name in own if name in thm.glossary and thm.glossary[name].step}
     named = spoken_of(thm) | set(thm.scope.letters)
     if thm.order or thm.schedule or thm.kind == "lower bound":
         return set()

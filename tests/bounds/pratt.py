@@ -29,7 +29,9 @@ def _expression(tokens, least, values):
     while tokens:
         sign = tokens[0]
         if sign == "^" and least <= _POWER:
-            right, tokens = _expression(tokens[1:], _UNARY, values)  # to the right; a sign may stand before it
+            right, tokens = _expression(
+                tokens[1:], _UNARY, values
+            )  # to the right; a sign may stand before it
             left = left**right
         elif sign in _LEFT and _LEFT[sign] > least:
             right, tokens = _expression(tokens[1:], _LEFT[sign], values)
