@@ -34,7 +34,7 @@ DIGITS = 400
 """Most digits of a number, and its largest decimal exponent."""
 SUMMANDS = 10_000
 """Most terms of a sum."""
-STEPS = 50_000
+STEPS = 20_000
 """Most parts that are read, those of a sum once for each of its terms."""
 
 _TOKEN = re.compile(
@@ -282,7 +282,7 @@ class _Walk:
                 return build("Pow", [self._value(base, depth), self._value(exponent, depth)])
             case ast.Call(func=ast.Name(id=name), args=arguments, keywords=[]):
                 return self._call(name, arguments, node, depth)
-        self._stop("this is not part of a formula", self._place(node.col_offset))
+        raise FormulaError("this is not part of a formula", self._place(node.col_offset))
 
     def _number(self, node: ast.Constant) -> Expr:
         digits = self._source[node.col_offset : node.end_col_offset]
@@ -298,11 +298,8 @@ class _Walk:
             self._stop(f"no quantity is called {name!r}: use {LETTERS[name]}", offset)
         near = difflib.get_close_matches(name[:100], sorted(self._symbols), n=3, cutoff=0.5)
         hint = f"did you mean {' or '.join(near)}? " if near else ""
-        self._stop(
-            f"no quantity is called {name[:100]!r}; {hint}a quantity of your own needs [quantities.NAME] "
-            "or a definition",
-            offset,
-        )
+        message = f"no quantity is called {name[:100]!r}; {hint}a quantity of your own needs "
+        raise FormulaError(f"{message}[quantities.NAME] or a definition", offset)
 
     def _chain(self, node: ast.expr, kinds: tuple[type, type], depth: int) -> Expr:
         """A chain such as a - b + c, whose syntax tree is as deep as it is long, in one step.

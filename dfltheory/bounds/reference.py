@@ -56,7 +56,7 @@ def load(reference: Theorem | str, variant: str | None = None, *, trust: Trust =
     keys = list(dict.fromkeys(theorem.key for theorem in found))
     if len(keys) > 1:
         raise InputError(
-            f"{reference} has several statements: name one, as {reference}:{keys[0]}; it has {', '.join(keys)}"
+            f"{reference} has several statements, {', '.join(keys)}: name one, as {reference}:{keys[0]}"
         )
     return found[0]
 

@@ -55,8 +55,8 @@ def _stated(statement: Statement) -> set[str]:
 def _without_neutral_value(name: str, algorithm: str) -> str:
     if name == _ORDER:
         return (
-            f"the order of mixing and gradient steps of {algorithm} is not stated, so that no run of it can be "
-            'judged: give scope.hyperparameters.order, as "adapt-then-combine", or "any"'
+            f"the order of mixing and gradient steps of {algorithm} is not stated, so that no run of it can "
+            'be judged: give scope.hyperparameters.order, as "adapt-then-combine", or "any"'
         )
     return (
         f"{name} of {algorithm} is not stated, so that no run of it can be judged: give "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from enum import Enum
+from enum import StrEnum
 from typing import Annotated
 
 import typer
@@ -11,7 +11,7 @@ import typer
 from dfltheory.files import json_text
 
 
-class FileKind(str, Enum):
+class FileKind(StrEnum):
     """Kinds of files with a schema."""
 
     theorem = "theorem"
