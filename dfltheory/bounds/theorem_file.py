@@ -48,7 +48,9 @@ DEEPEST_KEY = 10
 EXACT_GRADIENTS = "exact gradients"
 """Name of the condition sigma_l = 0, which ``noise = "none"`` adds."""
 
-_QUOTED = re.compile(r'"[^"\n]*"|' r"'[^'\n]*'|#[^\n]*")
+_QUOTED = re.compile(
+    r'"""[\s\S]*?"""|' r"'''[\s\S]*?'''|" r'"[^"\n]*"|' r"'[^'\n]*'|#[^\n]*"
+)
 _CODE = re.compile(r".+\.py:[A-Za-z_][\w.]*")
 _WORDS = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 
