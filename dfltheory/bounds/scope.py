@@ -12,6 +12,9 @@ from dfltheory.errors import InputError, one_of
 
 Law = Literal["definition 1", "symmetric", "doubly stochastic", "column-stochastic", "none"]
 
+ANY = "any"
+"""The value of a hyperparameter in a scope that covers all of its values."""
+
 LAWS: dict[str, str] = {
     "definition 1": "symmetric, doubly stochastic and primitive (Definition 1)",
     "symmetric": "symmetric and doubly stochastic",

@@ -8,13 +8,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import fields
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 from sympy import sympify
 
-from dfltheory.bounds.scope import LAWS, Scope
+from dfltheory.bounds.algorithm_names import NEUTRAL_HYPERPARAMETERS
+from dfltheory.bounds.scope import ANY, LAWS, Scope
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.constants import SEQUENCES
 from dfltheory.errors import InputError
@@ -23,11 +23,6 @@ from dfltheory.training.facts import NetworkFacts
 from dfltheory.training.history import History
 from dfltheory.verdicts.measures import precision
 
-_ABSENT: Mapping[str, Any] = MappingProxyType(
-    {"decay": 1.0, "weight_decay": 0.0, "participation": 1.0, "K": 1, "K_u": 1, "K_v": 1, "theta": 0.0,
-     "sparsity": 0.0, "prune": 0.0, "keep_momentum": False, "fresh": True, "offset": None}
-)  # fmt: skip
-
 
 def absent_values(thm: Theorem) -> Mapping[str, Any]:
     """Neutral values: a hyperparameter that a statement does not contain must have its value here.
@@ -35,7 +30,7 @@ def absent_values(thm: Theorem) -> Mapping[str, Any]:
     One without a neutral value, such as the order of the update, must occur in the statement or in its scope.
     Step sizes are an exception: see :func:`unrestricted_steps`.
     """
-    return {**thm.neutral, **_ABSENT}
+    return {**thm.neutral, **NEUTRAL_HYPERPARAMETERS}
 
 
 def obstacle_of(run: History, thm: Theorem, values: Mapping[str, Any]) -> str | None:
@@ -101,7 +96,7 @@ def _letters_obstacle(algorithm: Any, thm: Theorem, scope: Scope) -> str | None:
             else f"this run has {name} = {value}"
         )
         if name in scope.letters:
-            if value != scope.letters[name]:
+            if scope.letters[name] not in (value, ANY):
                 return f"it speaks of {name} = {scope.letters[name]}, and {has}"
         elif name not in spoken and name not in absent:
             return f"it does not say at which {name} (see Scope.letters), and {has}"
