@@ -20,7 +20,7 @@ import numpy as np
 import sympy as sp
 
 from dfltheory import algorithms, bounds, graphs
-from dfltheory.bounds.clauses import ROUNDING
+from dfltheory.bounds.evaluation import ROUNDING
 from dfltheory.bounds.symbols import step_names
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.bounds.tuning import all_hold, interval
