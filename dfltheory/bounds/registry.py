@@ -11,8 +11,8 @@ from __future__ import annotations
 import importlib
 import pkgutil
 from collections.abc import Iterable, Iterator, Mapping
-from importlib.metadata import entry_points
-from types import ModuleType
+from functools import cache
+from types import MappingProxyType, ModuleType
 from typing import TYPE_CHECKING
 
 from dfltheory.bounds import papers as _papers
@@ -45,7 +45,7 @@ class Registry:
     def __init__(self, added: Iterable[Theorem] = ()):
         self.added = tuple(added)
         self._modules: dict[str, str] = {}
-        self._loaded: dict[str, Statements] = {}
+        self._loaded: dict[str, _PaperStatements] = {}
 
     def including(self, added: Iterable[Theorem]) -> Registry:
         """A registry with further statements, as the lemmas of a paper that a case study states."""
@@ -94,10 +94,7 @@ class Registry:
         InputError
             A key does not begin with the paper's name, or a statement is given twice.
         """
-        module = self._module(paper)
-        if paper not in self._loaded:
-            self._loaded[paper] = _read(paper, module)
-        own = self._loaded[paper]
+        own = self._statements(paper).all()
         added = [theorem for theorem in self.added if _paper_of(theorem.key) == paper]
         if not added:
             return own
@@ -107,10 +104,19 @@ class Registry:
         return larger
 
     def _module(self, paper: str) -> str:
-        modules = self.discover()
+        own = _own_modules()  # entry points of other packages are read only where they are needed
+        modules = own if paper in own else self.discover()
         if paper not in modules:
             raise UnknownNameError("paper", paper, set(modules))
         return modules[paper]
+
+    def _has(self, paper: str) -> bool:
+        return paper in _own_modules() or paper in self.discover()
+
+    def _statements(self, paper: str) -> _PaperStatements:
+        if paper not in self._loaded:
+            self._loaded[paper] = _PaperStatements(paper, self._module(paper))
+        return self._loaded[paper]
 
     # -- statements ------------------------------------------------------------------------------------
 
@@ -140,6 +146,13 @@ class Registry:
         UnknownNameError
             There is no such statement, or it has no such variant.
         """
+        for theorem in self.added:
+            if (theorem.key, theorem.variant) == (key, variant):
+                return theorem
+        paper = _paper_of(str(key))
+        found = self._statements(paper).find(key, variant) if self._has(paper) else None
+        if found is not None:
+            return found
         variants = self._variants(key)
         if variant not in variants:
             raise UnknownNameError(f"variant of {key}", variant, list(variants))
@@ -147,7 +160,7 @@ class Registry:
 
     def _variants(self, key: str) -> Mapping[str, Theorem]:
         paper = _paper_of(str(key))
-        variants = self.load(paper).get(key) if paper in self.discover() else None
+        variants = self.load(paper).get(key) if self._has(paper) else None
         if variants is None:
             raise UnknownNameError("theorem", key, set(self.keys(all=True)))
         return variants
@@ -172,7 +185,7 @@ class Registry:
     def known(self, key: str, variant: str) -> bool:
         """Is there a registered statement of this key and variant?"""
         paper = _paper_of(key)
-        return paper in self.discover() and variant in self.load(paper).get(key, {})
+        return self._has(paper) and variant in self.load(paper).get(key, {})
 
     def registered(self, theorem: Theorem) -> bool:
         """Is ``theorem`` the object that is registered under its key and variant?"""
@@ -182,17 +195,25 @@ class Registry:
     def peers(self, theorem: Theorem) -> tuple[Theorem, ...]:
         """The registered statements of the paper of ``theorem``; none if it is of no registered paper."""
         paper = _paper_of(theorem.key)
-        return self.statements(paper) if paper in self.discover() else ()
+        return self.statements(paper) if self._has(paper) else ()
 
 
 def _paper_of(key: str) -> str:
     return key.split(".")[0]
 
 
+@cache
+def _own_modules() -> Mapping[str, str]:
+    """The package's papers and their modules, by name."""
+    names = (name for _, name, _ in pkgutil.iter_modules(_papers.__path__))
+    return MappingProxyType({name: f"{_papers.__name__}.{name}" for name in names})
+
+
 def _found_modules() -> dict[str, str]:
-    """Paper -> its module; the package's own first, by name."""
-    own = (name for _, name, _ in pkgutil.iter_modules(_papers.__path__))
-    found = {name: f"{_papers.__name__}.{name}" for name in own}
+    """Papers and their modules; the package's own first, by name."""
+    from importlib.metadata import entry_points  # slow to import
+
+    found = dict(_own_modules())
     for point in sorted(entry_points(group=GROUP), key=lambda p: p.name):
         if point.name in found:
             raise InputError(
@@ -212,21 +233,54 @@ def _modules_of(name: str) -> Iterator[ModuleType]:
             yield importlib.import_module(f"{name}.{part}")
 
 
-def _read(paper: str, name: str) -> Statements:
-    found: dict[str, dict[str, Theorem]] = {}
-    for module in _modules_of(name):
+class _PaperStatements:
+    """The statements of one paper. Its modules are read one after the other, no more than are needed."""
+
+    def __init__(self, paper: str, name: str):
+        self._paper = paper
+        self._name = name
+        self._restart()
+
+    def _restart(self) -> None:
+        self._read: dict[str, dict[str, Theorem]] = {}
+        self._unread = _modules_of(self._name)
+
+    def find(self, key: str, variant: str) -> Theorem | None:
+        """One statement, or None."""
+        while variant not in self._read.get(key, {}):
+            if not self._read_next():
+                return None
+        return self._read[key][variant]
+
+    def all(self) -> Statements:
+        """All statements by key and variant."""
+        while self._read_next():
+            pass
+        return self._read
+
+    def _read_next(self) -> bool:
+        """Read one more module; False if there is none. After an error the next call starts again."""
+        try:
+            module = next(self._unread, None)
+            if module is not None:
+                self._add(module)
+        except Exception:
+            self._restart()
+            raise
+        return module is not None
+
+    def _add(self, module: ModuleType) -> None:
         if not hasattr(module, "statements"):
-            continue
+            return
         for theorem in module.statements():
-            if _paper_of(theorem.key) != paper:
+            if _paper_of(theorem.key) != self._paper:
                 raise InputError(
-                    f"{theorem} is stated in {module.__name__}: its key must begin with {paper}."
+                    f"{theorem} is stated in {module.__name__}: its key must begin with {self._paper}."
                 )
-            variants = found.setdefault(theorem.key, {})
+            variants = self._read.setdefault(theorem.key, {})
             if theorem.variant in variants:
-                raise InputError(f"{theorem} is stated twice in {name}")
+                raise InputError(f"{theorem} is stated twice in {self._name}")
             variants[theorem.variant] = theorem
-    return found
 
 
 REGISTRY = Registry()

@@ -1,4 +1,4 @@
-"""A stranger arrives with a theorem, an algorithm and a network law of his own, and edits nothing.
+"""A user has a theorem, an algorithm and a network law of their own, and edits nothing in the package.
 
 Everything here is written as a user would write it, outside the package. The theorems are true or false for
 known reasons: f(x^{t+1}) <= f(x^t) - eta (1 - eta L/2) ||grad f||^2 for gradient descent on one client or on
@@ -230,7 +230,7 @@ def test_the_search_never_refutes_the_true_one_and_refutes_its_eighth(tmp_path):
 
 
 OWN_FILE = """
-from tests.test_a_stranger import Lazy, descent
+from tests.test_users_theorem_and_algorithm import Lazy, descent
 import sympy as sp
 half = descent(factor=sp.Rational(1, 8))
 """
