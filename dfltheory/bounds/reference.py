@@ -12,7 +12,7 @@ from pathlib import Path
 
 from dfltheory.bounds.registry import REGISTRY, Registry
 from dfltheory.bounds.theorem import Theorem
-from dfltheory.bounds.theorem_file import read_theorem_file
+from dfltheory.bounds.theorem_file import read_theorem_file, with_parents
 from dfltheory.errors import InputError, UnknownNameError
 from dfltheory.own import Trust, own
 
@@ -96,7 +96,7 @@ def _of_file(reference: object, trust: Trust) -> tuple[Theorem, ...]:
     """The statements of a theorem file that a reference names."""
     match = _FILE.fullmatch(str(reference))
     assert match is not None, "names_theorem_file has said so"
-    found = read_theorem_file(Path(match["path"]), trust=trust).theorems
+    found = with_parents(read_theorem_file(Path(match["path"]), trust=trust).theorems)
     if match["key"] is None:
         return found
     of_key = tuple(theorem for theorem in found if theorem.key == match["key"])

@@ -48,9 +48,7 @@ DEEPEST_KEY = 10
 EXACT_GRADIENTS = "exact gradients"
 """Name of the condition sigma_l = 0, which ``noise = "none"`` adds."""
 
-_QUOTED = re.compile(
-    r'"""[\s\S]*?"""|' r"'''[\s\S]*?'''|" r'"[^"\n]*"|' r"'[^'\n]*'|#[^\n]*"
-)
+_QUOTED = re.compile(r'"""[\s\S]*?"""|' r"'''[\s\S]*?'''|" r'"[^"\n]*"|' r"'[^'\n]*'|#[^\n]*")
 _CODE = re.compile(r".+\.py:[A-Za-z_][\w.]*")
 _WORDS = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 
@@ -139,8 +137,9 @@ class _Reader:
             if named in theorems:
                 message = f"{table.key} ({table.variant}) is stated twice: give another variant"
                 self.stop(("statement", number, "key"), message)
-            theorems[named] = _StatementReader(self, number, table, quantities, paper).theorem()
-        return TheoremFile(paper, _with_parents(theorems))
+            reader = _StatementReader(self, number, table, quantities, paper)
+            theorems[named] = reader.theorem(_parent(table, tables.statement))
+        return TheoremFile(paper, tuple(theorems.values()))
 
     def stop(self, path: Path_, message: object, value: object = None, offset: int = 0) -> Any:
         """Raise the one error of this file, with its place."""
@@ -246,30 +245,24 @@ def _depth(text: str) -> int:
     return deepest
 
 
-def _with_parents(theorems: Mapping[tuple[str, str], Theorem]) -> tuple[Theorem, ...]:
-    """The statements, each with its parent if that is in the same file and is not derived from it."""
-    found: dict[tuple[str, str], Theorem] = {}
-    for named in theorems:
-        line = [named]
-        while (parent := _parent_of(theorems[line[-1]], theorems)) is not None and parent not in line:
-            line.append(parent)
-        if parent is not None:  # they are derived from each other: their names are kept
+def with_parents(theorems: tuple[Theorem, ...]) -> tuple[Theorem, ...]:
+    """The statements of a file, each with its parent as an object if that is in the same file.
+
+    Statements that are derived from each other in a circle keep the names of their parents.
+    """
+    by_name = {(theorem.key, theorem.variant): theorem for theorem in theorems}
+    linked: dict[tuple[str, str], Theorem] = {}
+    for name in by_name:
+        line = [name]
+        while by_name[line[-1]].of in by_name and by_name[line[-1]].of not in line:
+            line.append(by_name[line[-1]].of)  # type: ignore[arg-type]  # it is a key of by_name
+        if by_name[line[-1]].of in by_name:
             continue
         for one in reversed(line):
-            known = _parent_of(theorems[one], theorems)
-            if one not in found:
-                found[one] = theorems[one] if known is None else replace(theorems[one], of=found[known])
-    return tuple(found.get(named, theorem) for named, theorem in theorems.items())
-
-
-def _parent_of(theorem: Theorem, theorems: Mapping[tuple[str, str], Theorem]) -> tuple[str, str] | None:
-    """Key and variant of the parent in the same file, if it is there; without a variant, the first one."""
-    if not isinstance(theorem.of, tuple):
-        return None
-    key, variant = theorem.of
-    if (key, variant) in theorems:
-        return key, variant
-    return next((name for name in theorems if name[0] == key and not variant), None)
+            parent = by_name[one].of
+            if one not in linked:
+                linked[one] = replace(by_name[one], of=linked[parent]) if parent in linked else by_name[one]
+    return tuple(linked.get(name, theorem) for name, theorem in by_name.items())
 
 
 class _StatementReader:
@@ -293,7 +286,8 @@ class _StatementReader:
             name: quantity.symbol for name, quantity in with_quantities(quantities).items()
         }
 
-    def theorem(self) -> Theorem:
+    def theorem(self, parent: tuple[str, str] | None) -> Theorem:
+        """The statement; ``parent`` is the name of the one from which it is derived."""
         table = self._table
         definitions = self._definitions()
         self._known = {definition.symbol: definition.expr for definition in definitions}
@@ -316,7 +310,7 @@ class _StatementReader:
             "assumptions": tuple(table.assumptions),
             "schedule": schedule,
             "order": table.kind == "rate" if table.order is None else table.order,
-            "of": self._parent(),
+            "of": parent,
             "remark": table.remark,
             "control": table.control,
             "steps": tuple(ProofStep(step.claim, tuple(step.from_), step.by) for step in table.steps),
@@ -491,11 +485,14 @@ class _StatementReader:
             self._file.stop((*self._path, *path), f"{name!r:.60} names code: write it as FILE.py:NAME")
         return name
 
-    def _parent(self) -> tuple[str, str] | None:
-        if self._table.of is None:
-            return None
-        key, _, variant = self._table.of.partition(":")
-        return key, variant
+
+def _parent(table: StatementTable, others: list[StatementTable]) -> tuple[str, str] | None:
+    """Key and variant that ``of`` names: without a variant the first one in the file, else ``stated``."""
+    if table.of is None:
+        return None
+    key, _, variant = table.of.partition(":")
+    known = [other.variant for other in others if other.key == key]
+    return key, variant or next(iter(known), "stated")
 
 
 def _as_table(entry: str | DefinitionTable) -> DefinitionTable:
@@ -509,4 +506,4 @@ def _sign(expression: Expr) -> str:
     return "nonnegative" if expression.is_nonnegative else "real"
 
 
-__all__ = ["TheoremFile", "read_theorem_file", "read_theorems", "template"]
+__all__ = ["TheoremFile", "read_theorem_file", "read_theorems", "template", "with_parents"]

@@ -5,8 +5,10 @@ from __future__ import annotations
 import sympy as sp
 
 from dfltheory.bounds import symbols as s
-from dfltheory.bounds.papers.dfedadmm import PAPER
-from dfltheory.bounds.papers.dfedadmm.printed import (
+from dfltheory.bounds.symbols import GRADIENT_SQ, LENGTH_SQ, VALUE
+from dfltheory.bounds.theorem import Condition, Definition, LeftSide, Theorem
+from dfltheory.bounds.units import ONE, Expr
+from validation.papers.dfedadmm.notation import (
     ASSUMPTIONS,
     C2,
     C2_DEFINITION,
@@ -14,13 +16,11 @@ from dfltheory.bounds.papers.dfedadmm.printed import (
     GAMMA,
     KAPPA,
     LEFT,
+    PAPER,
     SCOPE,
     gamma,
     left,
-)  # fmt: skip
-from dfltheory.bounds.symbols import GRADIENT_SQ, LENGTH_SQ, VALUE
-from dfltheory.bounds.theorem import Condition, Definition, LeftSide, Theorem
-from dfltheory.bounds.units import ONE, Expr
+)
 
 L, K, eta, rho, lam, pen, a, t = s.L, s.K, s.eta, s.rho, s.lam, s.lam_admm, s.young, s.t
 sigma_l, sigma_g, B, G_x, G_w = s.sigma_l, s.sigma_g, s.B, s.G_x, s.G_w

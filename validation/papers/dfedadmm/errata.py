@@ -5,10 +5,10 @@ from __future__ import annotations
 from sympy import sqrt
 
 from dfltheory.bounds import symbols as s
-from dfltheory.bounds.papers.dfedadmm.printed import kappa
 from dfltheory.bounds.theorem import Condition
 from dfltheory.bounds.units import Expr
 from validation.papers import bound
+from validation.papers.dfedadmm.notation import kappa
 from validation.papers.erratum import (
     FALSE,
     GENERAL_CHECK,

@@ -6,21 +6,21 @@ from __future__ import annotations
 import sympy as sp
 
 from dfltheory.bounds import symbols as s
-from dfltheory.bounds.papers.dfedmdc import PAPER
-from dfltheory.bounds.papers.dfedmdc.corrected import (
+from dfltheory.bounds.symbols import GRADIENT_SQ, LENGTH_SQ, VALUE
+from dfltheory.bounds.theorem import Condition, LeftSide, Theorem
+from dfltheory.bounds.units import ONE, Expr, unit
+from validation.papers.dfedmdc.notation import (
     A_STEP,
     B_STEP,
+    CONDITIONS,
     CORRECTED_ASSUMPTIONS,
-    ROUNDED,
+    PAPER,
+    SCOPES,
     SIZE,
     a,
     b,
     size,
-)  # fmt: skip
-from dfltheory.bounds.papers.dfedmdc.printed import SCOPES
-from dfltheory.bounds.symbols import GRADIENT_SQ, LENGTH_SQ, VALUE
-from dfltheory.bounds.theorem import Condition, LeftSide, Theorem
-from dfltheory.bounds.units import ONE, Expr, unit
+)
 
 T, m, rho, lam, t = s.T, s.m, s.rho, s.lam, s.t
 K_u, K_v, eta_u, eta_v, L_u, L_v, L_vu = s.K_u, s.K_v, s.eta_u, s.eta_v, s.L_u, s.L_v, s.L_vu
@@ -70,7 +70,7 @@ def lemmas() -> tuple[Theorem, ...]:
         unit=LENGTH_SQ,
     )
     small = Condition("eta_v <= 1/(2 K_v L_v)", 2 * eta_v * K_v * L_v, sp.Integer(1))
-    own = {"variant": "corrected", "assumptions": CORRECTED_ASSUMPTIONS, "conditions": ROUNDED.conditions()}
+    own = {"variant": "corrected", "assumptions": CORRECTED_ASSUMPTIONS, "conditions": CONDITIONS}
     shared, personal = 18 * eta_u**2 * K_u**2, 16 * eta_v**2 * K_v**2
     return (
         _entry("lemma", "lemma_1", power, lam**t, "Lemma 1", "Powers of the mixing matrix"),
@@ -287,7 +287,7 @@ def steps_corrected() -> tuple[Theorem, ...]:
     """The two steps of Theorem M's proof."""
     own = {
         "variant": "corrected",
-        "conditions": ROUNDED.conditions()[:2],  # the third is for what the rounds do to each other
+        "conditions": CONDITIONS[:2],  # the third is for what the rounds do to each other
         "assumptions": CORRECTED_ASSUMPTIONS,
         "definitions": (A_STEP, B_STEP, SIZE),
     }

@@ -5,9 +5,9 @@ from __future__ import annotations
 from sympy import sqrt
 
 from dfltheory.bounds import symbols as s
-from dfltheory.bounds.papers.dfedmdc.printed import sigma
 from dfltheory.bounds.units import Expr
 from validation.papers.dfedmdc.appendix import GAP
+from validation.papers.dfedmdc.notation import sigma
 from validation.papers.erratum import (
     CONSTANT,
     FALSE,

@@ -5,8 +5,10 @@ from __future__ import annotations
 import sympy as sp
 
 from dfltheory.bounds import symbols as s
-from dfltheory.bounds.papers.dfedsam import PAPER
-from dfltheory.bounds.papers.dfedsam.printed import (
+from dfltheory.bounds.symbols import GRADIENT_SQ, LENGTH_SQ, STEP, VALUE
+from dfltheory.bounds.theorem import Condition, Definition, LeftSide, Theorem
+from dfltheory.bounds.units import ONE, Expr, Unit
+from validation.papers.dfedsam.notation import (
     ASSUMPTIONS,
     C1,
     C1_DEFINITION,
@@ -14,15 +16,13 @@ from dfltheory.bounds.papers.dfedsam.printed import (
     C3_DEFINITION,
     DENOMINATOR,
     MIN_1_T,
+    PAPER,
     PHI,
     SCOPE,
     STEP_PRINTED,
     D,
     Phi,
-)  # fmt: skip
-from dfltheory.bounds.symbols import GRADIENT_SQ, LENGTH_SQ, STEP, VALUE
-from dfltheory.bounds.theorem import Condition, Definition, LeftSide, Theorem
-from dfltheory.bounds.units import ONE, Expr, Unit
+)
 
 L, K, T, Q, m, eta, rho, lam = s.L, s.K, s.T, s.Q, s.m, s.eta, s.rho, s.lam
 sigma_l, sigma_g, beta, f0, t = s.sigma_l, s.sigma_g, s.beta, s.f0_gap, s.t

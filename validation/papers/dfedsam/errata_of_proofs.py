@@ -5,9 +5,9 @@ from __future__ import annotations
 import sympy as sp
 
 from dfltheory.bounds import symbols as s
-from dfltheory.bounds.papers.dfedsam.printed import C1, C3, C3_DEFINITION, DENOMINATOR, D, Phi
 from dfltheory.bounds.units import Expr
 from validation.papers.dfedsam.appendix import DRIFT_BOUND
+from validation.papers.dfedsam.notation import C1, C3, C3_DEFINITION, DENOMINATOR, D, Phi
 from validation.papers.erratum import (
     CONSTANT,
     FALSE,

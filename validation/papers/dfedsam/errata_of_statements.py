@@ -6,11 +6,11 @@ import sympy as sp
 from sympy import sqrt
 
 from dfltheory.bounds import symbols as s
-from dfltheory.bounds.papers.dfedsam.printed import C1, C3, PHI, D, Phi
 from dfltheory.bounds.theorem import Condition
 from dfltheory.bounds.units import Expr
 from validation.papers import bound
 from validation.papers.dfedsam.appendix import C2, C2_DEFINITION, DRIFT_BOUND
+from validation.papers.dfedsam.notation import C1, C3, PHI, D, Phi
 from validation.papers.erratum import (
     CONSTANT,
     FALSE,

@@ -8,22 +8,26 @@ from dataclasses import replace
 import sympy as sp
 
 from dfltheory.bounds import symbols as s
-from dfltheory.bounds.papers.dfedsgpsm import PAPER
-from dfltheory.bounds.papers.dfedsgpsm.corrected import (
-    BOUNDED,
-    CORRECTED_ASSUMPTIONS,
-    G_DEFINITION,
-    ONE_STEP,
-    PER_WINDOW,
-    RE_DERIVED,
-    WINDOW_ASSUMPTIONS,
-    G,
-)  # fmt: skip
-from dfltheory.bounds.papers.dfedsgpsm.momentum import AT, at
-from dfltheory.bounds.papers.dfedsgpsm.printed import C1, C1_DEFINITION, PRINTED_STEP, SCOPE
 from dfltheory.bounds.symbols import GRADIENT_SQ, LENGTH, LENGTH_SQ, VALUE
 from dfltheory.bounds.theorem import LeftSide, Theorem
 from dfltheory.bounds.units import ONE, Expr
+from validation.papers.dfedsgpsm.notation import (
+    AT,
+    BOUNDED,
+    C1,
+    C1_DEFINITION,
+    CORRECTED_ASSUMPTIONS,
+    G_DEFINITION,
+    ONE_STEP,
+    PAPER,
+    PER_WINDOW,
+    PRINTED_STEP,
+    RE_DERIVED,
+    SCOPE,
+    WINDOW_ASSUMPTIONS,
+    G,
+    at,
+)
 
 L, K, T, eta, rho, alpha, t = s.L, s.K, s.T, s.eta, s.rho, s.alpha, s.t
 sigma_l, sigma_g, B = s.sigma_l, s.sigma_g, s.B

@@ -5,10 +5,9 @@ from __future__ import annotations
 import sympy as sp
 
 from dfltheory.bounds import symbols as s
-from dfltheory.bounds.papers.dfedsgpsm.momentum import at
-from dfltheory.bounds.papers.dfedsgpsm.printed import C1, C2
 from dfltheory.bounds.units import Expr
 from validation.papers.dfedsgpsm.appendix import MOMENT
+from validation.papers.dfedsgpsm.notation import C1, C2, at
 from validation.papers.erratum import (
     CONSTANT,
     FALSE,
