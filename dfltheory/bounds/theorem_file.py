@@ -88,7 +88,9 @@ def read_theorem_file(path: str | Path, *, trust: Trust = False) -> TheoremFile:
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError as wrong:
-        raise InputError(f"{path} is not text in UTF-8: byte {wrong.start} is {data[wrong.start]:#x}") from None
+        raise InputError(
+            f"{path} is not text in UTF-8: byte {wrong.start} is {data[wrong.start]:#x}"
+        ) from None
     return read_theorems(text, str(path), path.parent, trust=trust)
 
 
@@ -173,7 +175,11 @@ class _Reader:
     def _refuse(self, wrong: ValidationError) -> None:
         """The first error of pydantic as one of this file."""
         first = wrong.errors(include_url=False, include_context=False)[0]
-        path = tuple(part for part in first["loc"] if part not in ("formula", "table", "[key]") or first["loc"][-1] == part)
+        path = tuple(
+            part
+            for part in first["loc"]
+            if part not in ("formula", "table", "[key]") or first["loc"][-1] == part
+        )
         value = first.get("input")
         messages = {
             "missing": "this key is missing: give it",
@@ -347,7 +353,9 @@ class _StatementReader:
         found: list[Condition] = []
         for name, text in self._table.conditions.items():
             found += self._reading(
-                ("conditions", name), lambda n=name, t=text: conditions_of(n, *read_comparison(t, self._symbols)), text
+                ("conditions", name),
+                lambda n=name, t=text: conditions_of(n, *read_comparison(t, self._symbols)),
+                text,
             )
         if self._table.scope.noise == "none":
             (exact,) = conditions_of(EXACT_GRADIENTS, self._symbols["sigma_l"], "==", sp.S.Zero)
@@ -369,7 +377,9 @@ class _StatementReader:
             formulas[f"right side of {condition.name}"] = condition.right
         self._reading((), lambda: check_expansion(definitions, formulas))
 
-    def _used_quantities(self, definitions: Any, parts: Any, conditions: Any, schedule: Any) -> tuple[Quantity, ...]:
+    def _used_quantities(
+        self, definitions: Any, parts: Any, conditions: Any, schedule: Any
+    ) -> tuple[Quantity, ...]:
         """The file's quantities that the statement contains."""
         formulas = [*(d.expr for d in definitions), *parts.values(), *schedule.values()]
         formulas += [side for c in conditions for side in (c.left, c.right)]

@@ -112,7 +112,10 @@ def _statement(theorem: Statement, paper: Paper | None) -> str:
         if table:
             lines += [f"[statement.{name}]", *_entries(table)]
     for step in theorem.steps:
-        lines += ["[[statement.steps]]", *_entries({"claim": step.claim, "from": list(step.premises), "by": step.rule})]
+        lines += [
+            "[[statement.steps]]",
+            *_entries({"claim": step.claim, "from": list(step.premises), "by": step.rule}),
+        ]
     return "\n".join(lines)
 
 
@@ -158,7 +161,9 @@ def _named_class(algorithm: str | type) -> str:
 
 def _law(scope: Scope) -> str:
     if callable(scope.network):
-        raise InputError("the law of the network is code of your own: write FILE.py:NAME into the file by hand")
+        raise InputError(
+            "the law of the network is code of your own: write FILE.py:NAME into the file by hand"
+        )
     return scope.network
 
 
