@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from types import MappingProxyType
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -13,7 +14,7 @@ import sympy as sp
 from dfltheory.bounds.algorithm_names import checked_hyperparameters
 from dfltheory.bounds.measures import AGGREGATES, Aggregate, checked_aggregate, latex_of, unit_of
 from dfltheory.bounds.scope import Scope
-from dfltheory.bounds.symbols import BUILT_IN, GLOSSARY, LETTERS, Quantity, checked_name
+from dfltheory.bounds.symbols import GLOSSARY, LETTERS, NEUTRAL, Quantity, checked_new, with_quantities
 from dfltheory.bounds.units import Expr, Unit
 from dfltheory.errors import ConditionError, InputError, UnknownNameError, one_of, whole_number
 
@@ -24,6 +25,25 @@ ScalarFunction = Callable[..., np.ndarray]
 ROUNDING = 16 * np.finfo(float).eps
 """A condition ``left <= right`` holds if left exceeds right by no more than this share of it."""
 _T = GLOSSARY["T"].symbol
+_ATOMS = (sp.Symbol, sp.Rational, sp.Float, sp.NumberSymbol)
+REAL_FUNCTIONS = (
+    sp.Add,
+    sp.Mul,
+    sp.Pow,
+    sp.Max,
+    sp.Min,
+    sp.exp,
+    sp.log,
+    sp.Abs,
+    sp.sign,
+    sp.floor,
+    sp.ceiling,
+    sp.sin,
+    sp.cos,
+    sp.tan,
+    sp.tanh,
+)
+"""What a formula may call: NumPy evaluates each of them, and each is a real number."""
 
 
 def checked_expression(place: str, formula: Any) -> Expr:
@@ -32,8 +52,8 @@ def checked_expression(place: str, formula: Any) -> Expr:
     Raises
     ------
     InputError
-        It is text, a comparison or no formula; or it contains a symbol of the glossary's name that is another
-        symbol.
+        It is text, a comparison or no formula; it contains what is no real number, or another function than
+        those of ``REAL_FUNCTIONS``.
     """
     if isinstance(formula, str):
         raise InputError(f"{place} = {formula!r} is text: give a SymPy expression or a number")
@@ -47,6 +67,10 @@ def checked_expression(place: str, formula: Any) -> Expr:
         ) from None
     if not isinstance(expression, sp.Expr) or expression.is_Matrix or expression.has(sp.nan, sp.zoo):
         raise InputError(f"{place} = {formula} is no number: give a SymPy expression or a number")
+    for node in sp.preorder_traversal(expression):
+        if not isinstance(node, _ATOMS + REAL_FUNCTIONS):
+            allowed = ", ".join(function.__name__ for function in REAL_FUNCTIONS)
+            raise InputError(f"{place} contains {node}: a formula has real numbers, symbols, and {allowed}")
     return expression
 
 
@@ -84,13 +108,10 @@ def checked_quantities(place: str, quantities: Any) -> None:
     if not isinstance(quantities, tuple) or not all(isinstance(q, Quantity) for q in quantities):
         raise InputError(f"{place}: quantities = {quantities!r} must be a tuple of Quantity")
     for quantity in quantities:
-        checked_name(quantity.name)
-        if quantity.name in BUILT_IN:
-            known = GLOSSARY[quantity.name]
-            raise InputError(
-                f"{place}: quantities: the glossary has {known.name} already: {known.meaning} "
-                f"[{known.unit}], {known.range}; choose another name"
-            )
+        try:
+            checked_new(quantity)
+        except InputError as wrong:
+            raise InputError(f"{place}: quantities: {wrong}") from None
     names = [quantity.name for quantity in quantities]
     for name in names:
         if names.count(name) > 1:
@@ -116,7 +137,7 @@ class LeftSide:
     start : the round whose model defines ``f0_gap``
     unit : how the measure scales; follows from a known measure
     averaging : the left-hand side in words
-    carries : the constants of the glossary that occur in it
+    carries : the quantities that occur in it
     """
 
     measure: str
@@ -137,8 +158,6 @@ class LeftSide:
             end = checked_expression(f"{name} of the left side", getattr(self, name))
             if end.free_symbols - {_T}:
                 raise InputError(f"{name} = {end} of the left side must be a round, by T alone")
-        for name in self.carries:
-            one_of("quantity of the glossary (carries)", name, GLOSSARY)
         if not self.latex:
             ends = (sp.latex(self.first), sp.latex(self.last))
             object.__setattr__(self, "latex", latex_of(self.measure, self.aggregate, *ends))
@@ -243,12 +262,15 @@ class Statement:
             )
         self._check_words()
         checked_quantities(str(self), self.quantities)
+        self._check_names()
         self._check_formulas()
 
     def _check_words(self) -> None:
         for name in ("key", "variant", "title", "source"):
             if not isinstance(getattr(self, name), str) or not getattr(self, name):
                 raise InputError(f"{name} = {getattr(self, name)!r} of a statement must be text")
+        if not isinstance(self.kind, str):
+            raise InputError(f"{self}: kind = {self.kind!r} must be one of {', '.join(get_args(Kind))}")
         one_of("kind of statement", self.kind, get_args(Kind))
         if not isinstance(self.lhs, LeftSide):
             raise InputError(f"{self}: lhs = {self.lhs!r} must be a LeftSide")
@@ -260,19 +282,41 @@ class Statement:
         if isinstance(self.assumptions, str) or not all(isinstance(a, str) for a in self.assumptions):
             raise InputError(f"{self}: assumptions must be a tuple of texts")
 
+    def _check_names(self) -> None:
+        """The names in the left-hand side and in the notation are quantities of the statement."""
+        for name in self.lhs.carries:
+            one_of("quantity (carries of lhs)", name, self.glossary)
+        for name in self.scope.notation:
+            one_of("quantity (notation of scope)", name, self.glossary)
+
     def _check_formulas(self) -> None:
         """Every formula is an expression in the glossary's symbols and those defined before it."""
         if not isinstance(self.parts, Mapping) or not self.parts:
             raise InputError(f"{self}: parts is empty: give the terms of the bound by name")
+        for name in self.parts:
+            if not isinstance(name, str) or not name:
+                raise InputError(f"{self}: parts: the name {name!r} of a term must be text")
         defined: list[sp.Symbol] = []
         for definition in self.definitions:
             if not isinstance(definition, Definition):
                 raise InputError(f"{self}: definitions: {definition!r} must be a Definition")
+            if definition.symbol.name in self.glossary:
+                raise InputError(
+                    f"{self}: definitions: the glossary has {definition.symbol} already: choose another name"
+                )
             self._check_formula(str(definition.symbol), definition.expr, defined)
             defined.append(definition.symbol)
         for name, part in self.parts.items():
             self._check_formula(name, part, defined)
-        if isinstance(self.conditions, (str, Condition)):
+        self._check_conditions(defined)
+        if not isinstance(self.schedule, Mapping):
+            raise InputError(f"{self}: schedule = {self.schedule!r} must give formulas by hyperparameter")
+        for name, rule in self.schedule.items():
+            self._check_scheduled(name)
+            self._check_formula(f"schedule of {name}", rule, ())
+
+    def _check_conditions(self, defined: Collection[sp.Symbol]) -> None:
+        if not isinstance(self.conditions, (tuple, list)):
             raise InputError(f"{self}: conditions = {self.conditions!r} must be a tuple of Condition")
         for condition in self.conditions:
             if not isinstance(condition, Condition):
@@ -280,14 +324,15 @@ class Statement:
                     f"{self}: conditions: {condition!r} must be an inequality of two expressions: "
                     "Condition(name, left, right) for left <= right"
                 )
+            if not isinstance(condition.name, str) or not isinstance(condition.strict, bool):
+                raise InputError(
+                    f"{self}: conditions: name of {condition!r} must be text, and strict True or False"
+                )
             for side in (condition.left, condition.right):
                 self._check_formula(condition.name, side, defined)
-        for name, rule in self.schedule.items():
-            self._check_scheduled(name)
-            self._check_formula(f"schedule of {name}", rule, ())
 
     def _check_scheduled(self, name: str) -> None:
-        if name in self.glossary:
+        if name in {quantity.name for quantity in self.quantities}:
             return
         try:
             checked_hyperparameters(self.scope.algorithms, (name,))
@@ -298,11 +343,26 @@ class Statement:
         place = f"{self}: {name}"
         checked_symbols(place, checked_expression(place, formula), defined, self.glossary)
 
-    @property
+    @cached_property
     def glossary(self) -> Mapping[str, Quantity]:
         """The quantities that the statement may contain, by name: the glossary's and its own."""
-        own = {quantity.name: quantity for quantity in self.quantities}
-        return {**GLOSSARY, **own} if own else GLOSSARY
+        return with_quantities(self.quantities)
+
+    @cached_property
+    def neutral(self) -> Mapping[str, float]:
+        """The values at which a mechanism is absent, by name."""
+        own = {q.name: q.neutral for q in self.quantities if q.neutral is not None}
+        return MappingProxyType({**NEUTRAL, **own})
+
+    @cached_property
+    def shares(self) -> frozenset[str]:
+        """The names of the quantities between 0 and 1 that it may contain."""
+        return frozenset(name for name, quantity in self.glossary.items() if quantity.high == 1)
+
+    @cached_property
+    def step_names(self) -> tuple[str, ...]:
+        """The names of the step sizes in it, in the order of :attr:`glossary`."""
+        return tuple(name for name in self.needs if self.glossary[name].step)
 
     # -- symbolic ---------------------------------------------------------------------------------
 

@@ -1,6 +1,7 @@
-"""The glossary: every quantity that a theorem may speak of, with its name, unit, range and meaning.
+"""The glossary: quantities with one name in all papers, in SymPy, in code and in the docs.
 
-One name for one thing in SymPy, in code and in the docs, across papers. Read a symbol as an attribute::
+It is immutable. A theorem brings what it lacks in ``Theorem.quantities``, which holds for that theorem alone.
+Read a symbol as an attribute::
 
     >>> from dfltheory.bounds import symbols as s
     >>> s.L * s.eta
@@ -88,6 +89,8 @@ class Quantity:
             If it is not a number, not finite, or out of range: one line with the first such value.
         """
         try:
+            if isinstance(value, str):
+                raise TypeError("text")
             array = np.asarray(value, dtype=float)
         except (TypeError, ValueError):
             raise InputError(
@@ -185,11 +188,25 @@ _ENTRIES = (
     _positive("young", "a", ONE, "parameter of Young's inequality"),
 )
 
-GLOSSARY: dict[str, Quantity] = {entry.name: entry for entry in _ENTRIES}
+_CONVEX = (
+    Quantity("mu", r"\mu", CURVATURE, "strong convexity of f; 0: it is convex"),
+    Quantity(
+        "mu_each", r"\mu_{\mathrm{each}}", CURVATURE, "strong convexity of every f_i; 0: they are convex"
+    ),
+    Quantity("x_star_sq", r"\Delta_\star", LENGTH_SQ, "E||x^0 - x*||^2, x* a minimizer of f"),
+    Quantity("sigma_star", r"\sigma_\star", GRADIENT, "root of (1/m) sum_i ||grad f_i(x*)||^2"),
+    Quantity("dist_now", r"r_t^2", LENGTH_SQ, "||xbar^t - x*||^2, x* a minimizer of f"),
+    Quantity("gap_now", r"D_t", VALUE, "f(xbar^t) - f*"),
+    _positive("offset", r"\gamma", ONE, "step s of the run has eta offset/(offset + s)"),
+    Quantity("Gamma", r"\Gamma", VALUE, "f* minus the mean of the clients' own minima f_i*"),
+)
+
+GLOSSARY: Mapping[str, Quantity] = MappingProxyType({entry.name: entry for entry in (*_ENTRIES, *_CONVEX)})
 """Every quantity by its name: the keyword names of ``Theorem.evaluate``."""
 
-BUILT_IN = frozenset(GLOSSARY)
-"""Those that come with the package; papers and users add theirs (:func:`define`)."""
+WRITTEN_OUT = frozenset(entry.name for entry in _CONVEX)
+"""Quantities whose unit and range are part of a statement's canonical form and of its file, as are those that
+the statement adds to the glossary."""
 
 
 def with_quantities(quantities: Iterable[Quantity]) -> Mapping[str, Quantity]:
@@ -198,50 +215,43 @@ def with_quantities(quantities: Iterable[Quantity]) -> Mapping[str, Quantity]:
     return MappingProxyType({**GLOSSARY, **own}) if own else GLOSSARY
 
 
-def checked_name(name: str) -> None:
-    """Reject the name of a quantity that is not an identifier, or that papers use for one of the glossary."""
-    if not name.isidentifier():
-        raise InputError(f"{name!r} is not a valid name of a quantity: use letters, digits and _")
-    if name in LETTERS:
-        raise InputError(f"{name} is what papers call {LETTERS[name]}: choose another name")
+def step_names(glossary: Mapping[str, Quantity] = GLOSSARY) -> tuple[str, ...]:
+    """The names of step sizes, in the order of the glossary."""
+    return tuple(name for name, entry in glossary.items() if entry.step)
 
 
-def define(quantity: Quantity) -> sp.Symbol:
-    r"""Add what a paper or a user brings to the glossary, and give its symbol.
-
-    >>> tau = define(Quantity("tau", r"\tau", ONE, "delay, in rounds", integer=True))     # doctest: +SKIP
+def checked_new(quantity: Quantity) -> None:
+    """Reject a quantity that no statement can add to the glossary.
 
     Raises
     ------
     InputError
-        The name is taken by another quantity, or is no name at all.
+        Its name is not an identifier, is taken by the glossary, or is what papers call another quantity.
     """
-    checked_name(quantity.name)
-    known = GLOSSARY.setdefault(quantity.name, quantity)
-    if known != quantity:
+    name = quantity.name
+    if not isinstance(name, str) or not name.isidentifier():
+        raise InputError(f"{name!r} is not a valid name of a quantity: use letters, digits and _")
+    if name in LETTERS:
+        raise InputError(f"{name} is what papers call {LETTERS[name]}: choose another name")
+    if name in GLOSSARY:
+        known = GLOSSARY[name]
         raise InputError(
-            f"the glossary has {known.name} already: {known.meaning} [{known.unit}], {known.range}; what is "
-            f"to be added is {quantity.meaning} [{quantity.unit}], {quantity.range}: choose another name"
+            f"the glossary has {name} already: {known.meaning} [{known.unit}], {known.range}; what is to be "
+            f"added is {quantity.meaning} [{quantity.unit}], {quantity.range}: choose another name"
         )
-    if quantity.neutral is not None:
-        NEUTRAL[quantity.name] = quantity.neutral
-    return quantity.symbol
 
 
-def step_names() -> tuple[str, ...]:
-    """The names of step sizes, in the glossary's order."""
-    return tuple(name for name, entry in GLOSSARY.items() if entry.step)
-
-
-NEUTRAL: dict[str, float] = {n: entry.neutral for n, entry in GLOSSARY.items() if entry.neutral is not None}
+NEUTRAL: Mapping[str, float] = MappingProxyType(
+    {name: entry.neutral for name, entry in GLOSSARY.items() if entry.neutral is not None}
+)
 """Values at which a mechanism is absent: no SAM, one gossip step, no momentum, every round contracts."""
 
-LETTERS: dict[str, str] = {
+LETTERS: Mapping[str, str] = MappingProxyType({
     "n": "m", "psi": "lam", "lambda": "lam", "lambda_": "lam", "eta_l": "eta", "lam_pen": "lam_admm",
     "D0": "f0_gap", "f0_minus_fstar": "f0_gap", "dF": "f0_gap", "X0": "x0_sq", "Q0": "x0_spread",
     "Xi0": "x0_spread",
-}  # fmt: skip
-"""Letters of the papers for which the glossary has a name of its own."""
+})  # fmt: skip
+"""Symbols of the papers for which the glossary has a name of its own."""
 
 
 def __getattr__(name: str) -> sp.Symbol:
@@ -250,4 +260,13 @@ def __getattr__(name: str) -> sp.Symbol:
     raise AttributeError(f"the glossary has no symbol {name!r}")
 
 
-__all__ = ["BUILT_IN", "GLOSSARY", "LETTERS", "NEUTRAL", "Quantity", "define", "step_names"]
+__all__ = [
+    "GLOSSARY",
+    "LETTERS",
+    "NEUTRAL",
+    "WRITTEN_OUT",
+    "Quantity",
+    "checked_new",
+    "step_names",
+    "with_quantities",
+]

@@ -217,12 +217,12 @@ def _shared(theorem: Theorem, rng: np.random.Generator, special: Special | None)
     return told
 
 
-def varied(shared: Shared, width: float, rng: np.random.Generator) -> Shared:
+def varied(theorem: Theorem, shared: Shared, width: float, rng: np.random.Generator) -> Shared:
     """The shared numbers, each moved a little: shares towards 1, ratios and horizons by a factor."""
     new = dict(shared)
     for name, value in shared.items():
         step = width * rng.standard_normal()
-        share = GLOSSARY.get(name)
+        share = theorem.glossary.get(name)
         if share is not None and share.high == 1 and not share.step:
             least = 1e-3 if share.open_low else 0.0
             new[name] = 1 - min((1 - value) * 10.0**step, 1 - least) if value else value
@@ -416,7 +416,7 @@ def _largest(theorem: Theorem, towards: dict[str, Array], values: dict[str, Arra
 def _ties(theorem: Theorem) -> list[tuple[str, list[str], Any]]:
     """Step sizes that an equality among the conditions fixes: name, what it takes, and the rule."""
     told = []
-    for name, solution in equalities(conditions_of(theorem))[0].items():
+    for name, solution in equalities(conditions_of(theorem), theorem.glossary)[0].items():
         takes, function = compiled([solution])
         told.append((name, takes, lambda *a, g=function: g(*a)[0]))  # type: ignore[operator]
     return told
@@ -425,7 +425,8 @@ def _ties(theorem: Theorem) -> list[tuple[str, list[str], Any]]:
 @lru_cache(maxsize=64)
 def _tied_names(theorem: Theorem) -> frozenset[str]:
     conditions = conditions_of(theorem)
-    return frozenset(c.name for c in conditions) - frozenset(c.name for c in equalities(conditions)[1])
+    untied = equalities(conditions, theorem.glossary)[1]
+    return frozenset(c.name for c in conditions) - frozenset(c.name for c in untied)
 
 
 @lru_cache(maxsize=64)

@@ -25,8 +25,9 @@ from dfltheory.bounds.status import status_from_dict
 from dfltheory.errors import DataError, InputError, UnknownNameError, shown
 from dfltheory.files import reading, replacing
 from dfltheory.training.document import short
-from dfltheory.verdicts.compare import Verdict
+from dfltheory.verdicts.left_hand_side import LeftHandSide
 from dfltheory.verdicts.statistics import Interval
+from dfltheory.verdicts.verdict import Verdict
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -92,7 +93,8 @@ def verdict_from_dict(document: Mapping[str, Any], run: History | None = None) -
         said = " ".join(str(error).split())
         raise DataError(f"not a verdict: {type(error).__name__}: {said:.200}") from error
     if run is not None:
-        values |= {"_run": run, "_theorem": bounds.get(values["key"], values["variant"])}
+        theorem = bounds.get(values["key"], values["variant"])
+        values["left_hand_side"] = LeftHandSide(run, theorem)
     return Verdict(**values)
 
 

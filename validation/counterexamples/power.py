@@ -36,7 +36,6 @@ import sympy as sp
 
 from dfltheory.admm import gamma
 from dfltheory.bounds import symbols as s
-from dfltheory.bounds.symbols import GLOSSARY
 from dfltheory.bounds.theorem import Condition
 from dfltheory.bounds.units import ONE, Scaling, Unit
 from dfltheory.counterexamples import closed_forms
@@ -203,15 +202,16 @@ def lowered(theorem: Theorem, part: Any) -> Iterator[tuple[str, Any]]:
     """
     defined = {d.symbol: d.expr for d in theorem.definitions}
     units = {
-        str(d.symbol): Scaling({n: GLOSSARY[n].unit for n in theorem.needs}) for d in theorem.definitions
+        str(d.symbol): Scaling({n: theorem.glossary[n].unit for n in theorem.needs})
+        for d in theorem.definitions
     }
     for x in sorted(part.free_symbols, key=str):
         name = str(x)
-        q = GLOSSARY.get(name) if x not in defined else None
+        q = theorem.glossary.get(name) if x not in defined else None
         unit = q.unit if q else units[name].of(defined[x].xreplace(defined))
         if name in ("f0_gap", "L", "L_u", "L_v"):
             continue
-        if q.integer if q else unit == ONE and _never_small(defined[x].xreplace(defined)):
+        if q.integer if q else unit == ONE and _never_small(theorem, defined[x].xreplace(defined)):
             yield f"one more power of 1/{name}", 1 / x
         elif q and q.high == 1:
             below: Any = sp.factor(sp.denom(sp.together(part)))
@@ -224,12 +224,12 @@ def lowered(theorem: Theorem, part: Any) -> Iterator[tuple[str, Any]]:
             yield f"one more power of {name}", x / _scale(unit, theorem)
 
 
-def _never_small(expr: Any) -> bool:
+def _never_small(theorem: Theorem, expr: Any) -> bool:
     """Is it 0, or 1 and more, wherever it is looked at, and somewhere more than 1?"""
     rng, n = np.random.default_rng(0), 200
     draws: dict[str, Any] = {}
     for x in sorted(expr.free_symbols, key=str):
-        entry = GLOSSARY[str(x)]
+        entry = theorem.glossary[str(x)]
         share, size = rng.random(n), 10.0 ** rng.uniform(-2, 2, n)
         draws[str(x)] = rng.integers(1, 9, n) if entry.integer else share if entry.high == 1 else size
     values = sp.lambdify(list(draws), expr, "numpy")(*draws.values()) * np.ones(n)

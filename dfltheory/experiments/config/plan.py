@@ -35,7 +35,7 @@ from dfltheory.training.document import (
     standard_name,
 )
 from dfltheory.training.instance import Instance, checked, make_network, references
-from dfltheory.verdicts.schedule import letters_of, scheduling, step_sizes
+from dfltheory.verdicts.schedule import hyperparameter_fields, scheduling, step_sizes
 from dfltheory.verdicts.statistics import checked_method
 
 BYTES, LEVELS = 2**22, 24
@@ -130,7 +130,7 @@ class Experiment:
         if not self["theorem"].get("schedule"):
             return set()
         kind = builder("algorithm", self["algorithm"]["name"])
-        return set(letters_of(kind, dict.fromkeys(scheduling(self.theorems).schedule, 1)))
+        return set(hyperparameter_fields(kind, dict.fromkeys(scheduling(self.theorems).schedule, 1)))
 
     def instance(self) -> Instance:
         """Task, algorithm and network, built, with the step sizes of the schedule where one is asked for."""
@@ -144,14 +144,16 @@ class Experiment:
             made = Instance.of(parts, self.where, self.folder, own=self.trust)
             if not stand_in:
                 return made
-            known = {n: getattr(made.algorithm, n) for n in options_of("algorithm", given["name"])}
-            known = {n: v for n, v in known.items() if n not in stand_in} | self["theorem"]["constants"]
+            known = made.algorithm.theory_values()
+            for name in stand_in:
+                known.pop(made.algorithm.glossary.get(name, name), None)
+            known = known | self["theorem"]["constants"]
             try:
                 rule = scheduling(self.theorems)
                 steps = step_sizes(rule, made.task, made.rounds, known, made.network)
             except InputError as error:
                 raise InputError(f"{error} under [theorem.constants]") from error
-            letters = letters_of(type(made.algorithm), steps)
+            letters = hyperparameter_fields(type(made.algorithm), steps)
             return replace(made, algorithm=replace(made.algorithm, **{n: letters[n] for n in stand_in}))
 
     def case(self, group: str = "", row: str = "", column: str = "") -> Case:
