@@ -69,7 +69,7 @@ class Checkpoint:
         tensors = {f"state/{k}": v.cpu() for k, v in parts.items() if isinstance(v, Tensor)}
         measures = {f"measure/{name}": np.stack(v) for name, v in recorder.values.items()}
         document = {"kind": _KIND, "t": t, "identity": identity, "values": kept_values(state)}
-        storage.write(self.path, {**tensors, **measures}, document | recorder.told())
+        storage.write(self.path, {**tensors, **measures}, document | recorder.document())
 
     @contextlib.contextmanager
     def held(self) -> Iterator[None]:
