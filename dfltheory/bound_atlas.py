@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from dfltheory.bounds import registry
 from dfltheory.bounds.reference import load
 from dfltheory.bounds.regions import conditions_of, equalities, values_of
-from dfltheory.bounds.symbols import BUILT_IN, GLOSSARY, NEUTRAL, step_names
+from dfltheory.bounds.symbols import GLOSSARY, with_quantities
 from dfltheory.checks.everyday import everyday
 from dfltheory.checks.vacuous import trivials
 from dfltheory.errors import InputError, UnknownNameError
@@ -54,13 +54,13 @@ def competitors(measure: str, theorems: Sequence[Theorem | str] | None = None) -
     return found
 
 
-def check_constants(values: Mapping[str, Any]) -> None:
-    """Refuse names that are in no glossary, and values out of their range."""
-    registry.statements()  # papers bring constants of their own
+def check_constants(values: Mapping[str, Any], theorems: Sequence[Theorem] = ()) -> None:
+    """Refuse names that neither the glossary nor one of the theorems has, and values out of their range."""
+    glossary = with_quantities(quantity for theorem in theorems for quantity in theorem.quantities)
     for name, value in values.items():
-        if name not in GLOSSARY:
-            raise UnknownNameError("constant", name, set(GLOSSARY))
-        GLOSSARY[name].check(value)
+        if name not in glossary:
+            raise UnknownNameError("constant", name, set(glossary))
+        glossary[name].check(value)
 
 
 def constants(theorem: Theorem, values: Mapping[str, Any]) -> dict[str, Any]:
@@ -70,16 +70,23 @@ def constants(theorem: Theorem, values: Mapping[str, Any]) -> dict[str, Any]:
     network leaves push-sum's weights at 1: delta = C = 1 and q = lam there. What an equality among the
     conditions fixes is left to it.
     """
-    check_constants(values)
-    names = [n for n in theorem.needs if n not in step_names() and (n in values or n not in _ties(theorem))]
+    check_constants(values, (theorem,))
+    steps, tied = theorem.step_names, _ties(theorem)
+    names = [n for n in theorem.needs if n not in steps and (n in values or n not in tied)]
     if not registry.known(theorem.key, theorem.variant):
-        usual = {*BUILT_IN, *NEUTRAL}
+        usual = {*GLOSSARY, *theorem.neutral}
         missing = [n for n in names if n not in values and n not in usual]
         if missing:
             raise InputError(f"{theorem} needs {', '.join(missing)}, which has no usual value: give it")
     lam = values.get("lam", everyday(["lam"])["lam"])
-    known = everyday(names) | NEUTRAL | {"x0_spread": 0.0, "delta": 1.0, "C": 1.0, "q": lam} | dict(values)
-    return {n: known[n] for n in names} | {n: values[n] for n in step_names() if n in values}
+    known = {**everyday(names, theorem.glossary), **theorem.neutral}
+    known |= {"x0_spread": 0.0, "delta": 1.0, "C": 1.0, "q": lam} | dict(values)
+    return {n: known[n] for n in names} | {n: values[n] for n in steps if n in values}
+
+
+def _own_values(theorem: Theorem, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Those of the values that the theorem knows: others belong to other theorems."""
+    return {name: value for name, value in values.items() if name in theorem.glossary}
 
 
 # -- the best bound ----------------------------------------------------------------------------------------
@@ -88,7 +95,7 @@ def constants(theorem: Theorem, values: Mapping[str, Any]) -> dict[str, Any]:
 @cache
 def _ties(theorem: Theorem) -> dict[str, Any]:
     """What an equality among the conditions fixes, step sizes first, as expressions in the others."""
-    return equalities(conditions_of(theorem))[0]
+    return equalities(conditions_of(theorem), theorem.glossary)[0]
 
 
 def best_bounds(theorem: Theorem, values: Mapping[str, Any]) -> tuple[Array, dict[str, Array]]:
@@ -100,7 +107,7 @@ def best_bounds(theorem: Theorem, values: Mapping[str, Any]) -> tuple[Array, dic
     given = constants(theorem, values)
     places = max((np.size(v) for v in given.values()), default=1)
     tied = {n: e for n, e in _ties(theorem).items() if n not in given}
-    free = [n for n in step_names() if n in theorem.needs and n not in given and n not in tied]
+    free = [n for n in theorem.step_names if n not in given and n not in tied]
     if len(free) not in _SIZES:
         raise InputError(f"{theorem} has {len(free)} step sizes: give all but two of {', '.join(free)}")
     grids = [np.geomspace(_LEAST, _MOST, _SIZES[len(free)])]
@@ -171,8 +178,9 @@ def least(
     plane = {**values, across[0]: x.ravel(), up[0]: y.ravel()}
     table = np.full((len(theorems), x.size), np.inf)
     for k, theorem in enumerate(theorems):
-        bound = np.broadcast_to(best_bounds(theorem, plane)[0], (x.size,))
-        table[k] = np.where(bound < yardstick(theorem, plane), bound, np.inf)
+        own = _own_values(theorem, plane)
+        bound = np.broadcast_to(best_bounds(theorem, own)[0], (x.size,))
+        table[k] = np.where(bound < yardstick(theorem, own), bound, np.inf)
     found = table.min(axis=0).reshape(x.shape)
     said = np.isfinite(found)
     return np.where(said, table.argmin(axis=0).reshape(x.shape), -1), np.where(said, found, np.nan)
@@ -280,10 +288,11 @@ def atlas(
         An unknown measure or constant; a value out of its range.
     """
     chosen = competitors(measure, theorems)
+    check_constants(values, chosen)
     if instance is not None:
         entries: Iterator[Entry] = _on_run(instance, chosen, values)
     else:
-        places = ((t, _with_network(t, topology, values)) for t in chosen)
+        places = ((t, _with_network(t, topology, _own_values(t, values))) for t in chosen)
         entries = (
             replace(_entry(t, place, topology, truth), assumed=_assumed(t, place)) for t, place in places
         )
@@ -362,7 +371,7 @@ def _on_run(instance: Instance, theorems: Sequence[Theorem], given: Mapping[str,
         if theorem.order:
             yield Entry(theorem, "constant not given", "stated as O(.) only")
             continue
-        told = compare(run, theorem, **given)
+        told = compare(run, theorem, **_own_values(theorem, given))
         status: Any = {"not applicable": "silent"}.get(told.kind, told.kind)
         status = status if status in get_args(Status) else "speaks"
         share = told.bound / float(yardstick(theorem, told.at)[0]) if told.at else math.nan
@@ -409,7 +418,7 @@ def expectation(
     try:
         if not steps:  # a corollary has put its schedule in
             known |= theorem.step_sizes(**{"m": task.m, **everyday(("L", "f0_gap")), **known})
-        algorithm = kind(**letters_of(kind, {**NEUTRAL, **known}))
+        algorithm = kind(**letters_of(kind, {**theorem.neutral, **known}))
         return average_over(algorithm, task, W if kind.needs_topology else None, rounds)["grad_norm_sq"]
     except (InputError, TypeError):  # SAM is not affine; or a letter that the theorem gives no value of
         return math.nan

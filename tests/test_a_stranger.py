@@ -21,7 +21,7 @@ from dfltheory.algorithms.base import Algorithm, State
 from dfltheory.algorithms.base import replace as with_fields
 from dfltheory.bounds import GLOSSARY, Condition, LeftSide, Scope, Theorem
 from dfltheory.bounds.document import theorem_from_document, theorem_to_document
-from dfltheory.bounds.symbols import LENGTH_SQ, NEUTRAL
+from dfltheory.bounds.symbols import LENGTH_SQ
 from dfltheory.bounds.units import ONE
 from dfltheory.counterexamples import replay
 
@@ -246,23 +246,17 @@ def test_the_command_line_searches_a_file_and_a_name(tmp_path, monkeypatch, caps
 @pytest.mark.parametrize(("open_low", "neutral"), [(True, 1.0), (True, None), (False, None)])
 def test_a_hyperparameter_of_ones_own_that_is_a_share(open_low, neutral):
     name = "gamma"
-    symbol = dfl.bounds.define(
-        dfl.bounds.Quantity(name, r"\gamma", ONE, "damping", high=1, open_low=open_low, neutral=neutral)
+    damping = dfl.bounds.Quantity(name, r"\gamma", ONE, "damping", high=1, open_low=open_low, neutral=neutral)
+    optimization = 2 * S["f0_gap"] / (S["eta"] * S["T"])
+    mine = descent(
+        parts={"all": optimization + 40 * S["sigma_g"] ** 2 / damping.symbol},
+        scope=Scope((Lazy,), "symmetric", common_start=True),
+        key="stranger.share",
+        quantities=(damping,),
     )
-    try:
-        mine = descent(
-            parts={
-                "all": 2 * S["f0_gap"] / (S["eta"] * S["T"]) + 0 * symbol + 40 * S["sigma_g"] ** 2 / symbol
-            },
-            scope=Scope((Lazy,), "symmetric", common_start=True),
-            key="stranger.share",
-        )
-        finding = dfl.falsify(mine, seconds=0.5)
-        assert finding.evaluations > 0
-        assert isinstance(dfl.audit(mine), list | tuple)
-    finally:
-        GLOSSARY.pop(name, None)
-        NEUTRAL.pop(name, None)
+    finding = dfl.falsify(mine, seconds=0.5)
+    assert finding.evaluations > 0
+    assert isinstance(dfl.audit(mine), list | tuple)
 
 
 def compressed(factor=1):

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import sympy as sp
 
 from dfltheory.bounds.measures import MEASURES
-from dfltheory.bounds.symbols import BUILT_IN, GLOSSARY
+from dfltheory.bounds.symbols import GLOSSARY, WRITTEN_OUT, Quantity
 from dfltheory.bounds.units import Expr, Unit
 
 if TYPE_CHECKING:
@@ -334,12 +334,18 @@ def _name(text: str) -> str:
 
 
 def _own_quantities(statement: Statement) -> dict[str, Any]:
-    """What the statement adds to the glossary: unit and range by name."""
+    """What the statement adds to the glossary, or the glossary writes out: unit and range by name."""
     in_schedule = {s.name for e in statement.schedule.values() for s in sp.sympify(e).free_symbols}
-    names = {*statement.needs, *in_schedule} - BUILT_IN
-    known = [GLOSSARY[name] for name in sorted(names) if name in GLOSSARY]
-    counted = ("unit", "low", "high", "open_low", "open_high", "whole")
-    return {q.name: {field: _plain(getattr(q, field)) for field in counted} for q in known}
+    names = {*statement.needs, *in_schedule} - (GLOSSARY.keys() - WRITTEN_OUT)
+    known = [statement.glossary[name] for name in sorted(names)]
+    return {quantity.name: _counted(quantity) for quantity in known}
+
+
+def _counted(quantity: Quantity) -> dict[str, Any]:
+    """What counts of a quantity: its unit and its range."""
+    fields = ("unit", "low", "high", "open_low", "open_high")
+    counted = {field: _plain(getattr(quantity, field)) for field in fields}
+    return counted | {"whole": quantity.integer}
 
 
 __all__ = ["canonical_document", "formula_text", "statement_hash"]

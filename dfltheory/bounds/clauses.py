@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from types import MappingProxyType
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -13,7 +14,7 @@ import sympy as sp
 from dfltheory.bounds.algorithm_names import checked_hyperparameters
 from dfltheory.bounds.measures import AGGREGATES, Aggregate, checked_aggregate, latex_of, unit_of
 from dfltheory.bounds.scope import Scope
-from dfltheory.bounds.symbols import GLOSSARY, LETTERS
+from dfltheory.bounds.symbols import GLOSSARY, LETTERS, NEUTRAL, Quantity, checked_new, with_quantities
 from dfltheory.bounds.units import Expr, Unit
 from dfltheory.errors import ConditionError, InputError, UnknownNameError, one_of, whole_number
 
@@ -50,21 +51,48 @@ def checked_expression(place: str, formula: Any) -> Expr:
     return expression
 
 
-def checked_symbols(place: str, expression: Expr, own: Collection[sp.Symbol] = ()) -> None:
+def checked_symbols(
+    place: str,
+    expression: Expr,
+    own: Collection[sp.Symbol] = (),
+    glossary: Mapping[str, Quantity] = GLOSSARY,
+) -> None:
     """Reject a symbol that is neither the glossary's nor one of the statement's ``own``."""
     for symbol in sorted(expression.free_symbols - set(own), key=str):
-        known = GLOSSARY.get(symbol.name)
+        known = glossary.get(symbol.name)
         if known is None:
-            near = UnknownNameError("quantity of the glossary", symbol.name, set(GLOSSARY))
+            near = UnknownNameError("quantity of the glossary", symbol.name, set(glossary))
             raise InputError(
-                f"{place}: {near}; a symbol of your own is added by bounds.define(Quantity(...)), or by a "
-                "Definition of the theorem"
+                f"{place}: {near}; a theorem brings a symbol of its own by quantities=(Quantity(...),) or "
+                "by a Definition"
             )
         if known.symbol != symbol:
             raise InputError(
-                f"{place}: the symbol {symbol.name} is not the glossary's: "
-                f"use bounds.GLOSSARY[{symbol.name!r}].symbol"
+                f"{place}: the symbol {symbol.name} is not the glossary's: use Quantity.symbol, as "
+                f"bounds.GLOSSARY[{symbol.name!r}].symbol"
             )
+
+
+def checked_quantities(place: str, quantities: Any) -> None:
+    """Reject what a statement cannot add to the glossary.
+
+    Raises
+    ------
+    InputError
+        It is not a tuple of quantities; a name is none, is taken by the glossary or by a symbol of the
+        papers, or occurs twice.
+    """
+    if not isinstance(quantities, tuple) or not all(isinstance(q, Quantity) for q in quantities):
+        raise InputError(f"{place}: quantities = {quantities!r} must be a tuple of Quantity")
+    for quantity in quantities:
+        try:
+            checked_new(quantity)
+        except InputError as wrong:
+            raise InputError(f"{place}: quantities: {wrong}") from None
+    names = [quantity.name for quantity in quantities]
+    for name in names:
+        if names.count(name) > 1:
+            raise InputError(f"{place}: quantities has {name} twice: give it once")
 
 
 @dataclass(frozen=True)
@@ -86,7 +114,7 @@ class LeftSide:
     start : the round whose model defines ``f0_gap``
     unit : how the measure scales; follows from a known measure
     averaging : the left-hand side in words
-    carries : the constants of the glossary that occur in it
+    carries : the quantities that occur in it
     """
 
     measure: str
@@ -107,8 +135,6 @@ class LeftSide:
             end = checked_expression(f"{name} of the left side", getattr(self, name))
             if end.free_symbols - {_T}:
                 raise InputError(f"{name} = {end} of the left side must be a round, by T alone")
-        for name in self.carries:
-            one_of("quantity of the glossary (carries)", name, GLOSSARY)
         if not self.latex:
             ends = (sp.latex(self.first), sp.latex(self.last))
             object.__setattr__(self, "latex", latex_of(self.measure, self.aggregate, *ends))
@@ -173,6 +199,15 @@ class Definition:
     numeric: ScalarFunction | None = None
 
 
+@dataclass(frozen=True)
+class ProofStep:
+    """A step of a proof as its author declares it: what it claims, from which facts, by which rule."""
+
+    claim: str
+    premises: tuple[str, ...]
+    rule: str
+
+
 @dataclass(frozen=True, eq=False)
 class Statement:
     """What a :class:`~dfltheory.bounds.Theorem` says, whose attributes are told there; and its numbers."""
@@ -192,6 +227,9 @@ class Statement:
     order: bool = False
     of: tuple[str, str] | Statement | None = None
     remark: str = ""
+    quantities: tuple[Quantity, ...] = ()
+    control: bool = False
+    steps: tuple[ProofStep, ...] = ()
 
     def __post_init__(self) -> None:
         if not isinstance(self.scope, Scope):
@@ -200,6 +238,8 @@ class Statement:
                 "give scope=Scope(algorithms, network)"
             )
         self._check_words()
+        checked_quantities(str(self), self.quantities)
+        self._check_names()
         self._check_formulas()
 
     def _check_words(self) -> None:
@@ -216,6 +256,13 @@ class Statement:
             raise InputError(f"{self}: of = {self.of!r} must be (key, variant) or a statement")
         if isinstance(self.assumptions, str) or not all(isinstance(a, str) for a in self.assumptions):
             raise InputError(f"{self}: assumptions must be a tuple of texts")
+
+    def _check_names(self) -> None:
+        """The names in the left-hand side and in the notation are quantities of the statement."""
+        for name in self.lhs.carries:
+            one_of("quantity (carries of lhs)", name, self.glossary)
+        for name in self.scope.notation:
+            one_of("quantity (notation of scope)", name, self.glossary)
 
     def _check_formulas(self) -> None:
         """Every formula is an expression in the glossary's symbols and those defined before it."""
@@ -244,7 +291,7 @@ class Statement:
             self._check_formula(f"schedule of {name}", rule, ())
 
     def _check_scheduled(self, name: str) -> None:
-        if name in GLOSSARY:
+        if name in self.glossary:
             return
         try:
             checked_hyperparameters(self.scope.algorithms, (name,))
@@ -253,7 +300,28 @@ class Statement:
 
     def _check_formula(self, name: str, formula: Any, defined: Collection[sp.Symbol]) -> None:
         place = f"{self}: {name}"
-        checked_symbols(place, checked_expression(place, formula), defined)
+        checked_symbols(place, checked_expression(place, formula), defined, self.glossary)
+
+    @cached_property
+    def glossary(self) -> Mapping[str, Quantity]:
+        """The quantities that the statement may contain, by name: the glossary's and its own."""
+        return with_quantities(self.quantities)
+
+    @cached_property
+    def neutral(self) -> Mapping[str, float]:
+        """The values at which a mechanism is absent, by name."""
+        own = {q.name: q.neutral for q in self.quantities if q.neutral is not None}
+        return MappingProxyType({**NEUTRAL, **own})
+
+    @cached_property
+    def shares(self) -> frozenset[str]:
+        """The names of the quantities between 0 and 1 that it may contain."""
+        return frozenset(name for name, quantity in self.glossary.items() if quantity.high == 1)
+
+    @cached_property
+    def step_names(self) -> tuple[str, ...]:
+        """The names of the step sizes in it, in the order of :attr:`glossary`."""
+        return tuple(name for name in self.needs if self.glossary[name].step)
 
     # -- symbolic ---------------------------------------------------------------------------------
 
@@ -284,10 +352,10 @@ class Statement:
 
     @cached_property
     def symbols(self) -> dict[str, sp.Symbol]:
-        """Every glossary symbol of the bound and the conditions, by name, in the glossary's order."""
+        """Every symbol of the bound and the conditions by name, in the order of :attr:`glossary`."""
         expressions = [*self.terms.values(), *(self.expand(c.slack) for c in self.conditions)]
         names = {s.name for e in expressions for s in e.free_symbols}
-        return {name: GLOSSARY[name].symbol for name in GLOSSARY if name in names}
+        return {name: known.symbol for name, known in self.glossary.items() if name in names}
 
     @property
     def needs(self) -> tuple[str, ...]:
@@ -363,11 +431,12 @@ class Statement:
 
     def _inputs(self, values: Mapping[str, Any]) -> tuple[dict[str, np.ndarray], tuple[int, ...]]:
         """What the formulas take, in their order, and the shape that it broadcasts to."""
+        glossary = self.glossary
         for name in values:
-            if name not in GLOSSARY:
-                known = {LETTERS[name]} if name in LETTERS else set(GLOSSARY)
+            if name not in glossary:
+                known = {LETTERS[name]} if name in LETTERS else set(glossary)
                 raise UnknownNameError("quantity of the glossary", name, known)
-        arrays = {name: GLOSSARY[name].check(values[name]) for name in self.needs if name in values}
+        arrays = {name: glossary[name].check(values[name]) for name in self.needs if name in values}
         missing = [name for name in self.needs if name not in values]
         if missing:
             raise InputError(f"{self} needs {', '.join(self.needs)}; missing: {', '.join(missing)}")
@@ -395,7 +464,7 @@ class Statement:
     def _failure(self, c: Condition, left: Any, right: Any, holds: Any, arrays: Mapping[str, Any]) -> str:
         left, right, holds = np.broadcast_arrays(left, right, holds)
         place = np.unravel_index(int(np.argmin(holds)), holds.shape) if holds.ndim else ()
-        names = sorted({s.name for s in self.expand(c.slack).free_symbols}, key=list(GLOSSARY).index)
+        names = sorted({s.name for s in self.expand(c.slack).free_symbols}, key=list(self.glossary).index)
         at = ", ".join(f"{n} = {np.broadcast_to(arrays[n], holds.shape)[place]:g}" for n in names)
         sign = ">=" if c.strict else ">"
         where = f" at index {tuple(int(i) for i in place)}" if holds.ndim else ""

@@ -18,7 +18,7 @@ import sympy as sp
 from dfltheory.bounds.clauses import Condition, Definition, Kind, LeftSide, Statement
 from dfltheory.bounds.measures import AGGREGATES
 from dfltheory.bounds.scope import LAWS, Scope
-from dfltheory.bounds.symbols import BUILT_IN, GLOSSARY, NEUTRAL, Quantity, define
+from dfltheory.bounds.symbols import GLOSSARY, WRITTEN_OUT, Quantity, checked_new
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.bounds.tree import from_tree, to_tree
 from dfltheory.bounds.units import Unit
@@ -56,8 +56,9 @@ def theorem_to_document(theorem: Theorem) -> dict[str, Any]:
     InputError
         A formula uses a function that files cannot carry.
     """
-    own = [GLOSSARY[name] for name in theorem.symbols if name not in BUILT_IN]
-    return {"format": FORMAT, "quantities": _plain(own)} | _fields(theorem)
+    written = WRITTEN_OUT | {quantity.name for quantity in theorem.quantities}
+    own = [theorem.glossary[name] for name in theorem.symbols if name in written]
+    return {"format": FORMAT, "quantities": _plain(own)} | _fields(theorem, "quantities", "control", "steps")
 
 
 def _fields(thing: Any, *but: str) -> dict[str, Any]:
@@ -73,7 +74,8 @@ def _plain(value: Any) -> Any:
         case Unit():
             return [[e.numerator, e.denominator] for _, e in value.scales]
         case Quantity():  # JSON has no infinity
-            return _fields(value) | {n: repr(float(getattr(value, n))) for n in ("low", "high")}
+            ends = {name: repr(float(getattr(value, name))) for name in ("low", "high")}
+            return _fields(value, "integer", "of") | ends | {"whole": value.integer}
         case Definition(symbol=own):
             sign = "positive" if own.is_positive else "nonnegative" if own.is_nonnegative else "real"
             return _fields(value, "symbol", "takes", "numeric") | {"symbol": own.name, "sign": sign}
@@ -189,7 +191,7 @@ _QUANTITY = record(
 
 
 def theorem_from_document(document: Any) -> Theorem:
-    """The statement that :func:`theorem_to_document` wrote; its own quantities join the glossary.
+    """The statement that :func:`theorem_to_document` wrote, with the quantities that it adds to the glossary.
 
     Raises
     ------
@@ -197,17 +199,23 @@ def theorem_from_document(document: Any) -> Theorem:
         One line: the first field that is not what it must be.
     """
     symbols: dict[str, sp.Symbol] = {}  # that the statement itself has brought, for its formulas
+    quantities: set[str] = set()  # those of them that are no definitions
 
     def quantity(place: str, data: Any) -> Quantity:
-        """It joins the glossary once all has been read. What is new to this glossary has no neutral value:
-        a file does not say what a run may leave out."""
+        """One of the glossary, or one that the statement adds. The latter has no neutral value: a file does
+        not say what a run may leave out."""
         given = _QUANTITY(place, data)
-        known = GLOSSARY.get(given["name"])
-        found = Quantity(**given | ({"neutral": None} if known is None else {}))
-        if known is not None and known != found:
-            define(found)  # which says how the two clash
-        symbols[found.name] = found.symbol
-        return found
+        given["integer"] = given.pop("whole")
+        if GLOSSARY.get(given["name"]) == Quantity(**given):
+            return GLOSSARY[given["name"]]
+        added = Quantity(**given | {"neutral": None})
+        try:
+            checked_new(added)
+        except InputError as wrong:
+            raise InputError(f"{place}: {wrong}") from None
+        symbols[added.name] = added.symbol
+        quantities.add(added.name)
+        return added
 
     def formula(place: str, data: Any) -> Any:
         try:
@@ -228,7 +236,7 @@ def theorem_from_document(document: Any) -> Theorem:
         words = dict.fromkeys(("symbol", "latex", "meaning"), _line)
         given = record({**words, "sign": signs, "expr": formula})(place, data)
         name, sign = given["symbol"], given.pop("sign")
-        if name in GLOSSARY or not name.isprintable():
+        if name in GLOSSARY or name in quantities or not name.isprintable():
             raise InputError(f"{place}.symbol = {short(name)} is a quantity of the glossary")
         return Definition(**given | {"symbol": symbols.setdefault(name, sp.Symbol(name, **{sign: True}))})
 
@@ -256,8 +264,11 @@ def theorem_from_document(document: Any) -> Theorem:
     }
     given = named("theorem", document, sorted({*readers, "format"}))
     must("theorem.format", given["format"], given["format"] == FORMAT, str(FORMAT))
-    told = {name: read(f"theorem.{name}", given[name]) for name, read in readers.items()}
-    return _with_own_quantities(told.pop("quantities"), told)
+    read_fields = {name: read(f"theorem.{name}", given[name]) for name, read in readers.items()}
+    read_fields["quantities"] = tuple(q for q in read_fields["quantities"] if q.name not in GLOSSARY)
+    theorem = _made("theorem", Theorem, read_fields)
+    _limit(theorem)
+    return theorem
 
 
 def _made(place: str, make: Callable[..., Any], given: Mapping[str, Any]) -> Any:
@@ -266,22 +277,6 @@ def _made(place: str, make: Callable[..., Any], given: Mapping[str, Any]) -> Any
         return make(**given)
     except DFLTheoryError as wrong:
         raise InputError(f"{place}: {wrong}") from None
-
-
-def _with_own_quantities(own: tuple[Quantity, ...], given: Mapping[str, Any]) -> Theorem:
-    """The theorem, whose own quantities join the glossary; none does where the theorem is invalid."""
-    new = [entry.name for entry in own if entry.name not in GLOSSARY]
-    try:
-        for entry in own:
-            define(entry)
-        theorem = _made("theorem", Theorem, given)
-        _limit(theorem)
-        return theorem
-    except DFLTheoryError:
-        for name in new:
-            GLOSSARY.pop(name, None)
-            NEUTRAL.pop(name, None)
-        raise
 
 
 def _limit(theorem: Theorem) -> None:

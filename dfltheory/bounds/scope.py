@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from dfltheory.bounds.algorithm_names import checked_algorithm, checked_hyperparameters
-from dfltheory.bounds.symbols import GLOSSARY
 from dfltheory.constants import FRESH_ROUND, FRESH_STEP, SEQUENCES
 from dfltheory.errors import InputError, one_of
 
@@ -69,8 +68,6 @@ class Scope:
                 f"network = {self.network!r} must be one of {', '.join(LAWS)}, or a function that takes a "
                 "matrix and says what it breaks"
             )
-        for name in self.notation:
-            one_of("quantity of the glossary (notation)", name, GLOSSARY)
         for name in ("common_start", "bounded_gradients", "two_blocks", "samplewise"):
             if not isinstance(getattr(self, name), bool):
                 raise InputError(f"{name} = {getattr(self, name)!r} must be True or False")

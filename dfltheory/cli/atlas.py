@@ -47,8 +47,7 @@ def atlas(
     from dfltheory import bound_atlas as engine
 
     values = values_of(context, set_)
-    engine.competitors(measure, key)  # a theorem of the user's may define symbols of its own
-    engine.check_constants(values)
+    engine.check_constants(values, engine.competitors(measure, key))
     network = None
     if topology is not None:
         from dfltheory import graphs

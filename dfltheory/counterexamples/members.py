@@ -124,7 +124,7 @@ def algorithm(theorem: Theorem, numbers: Numbers) -> Any:
         value = known.get(told, quantity.neutral)
         if value is None:
             raise InputError(f"{theorem} does not say how large {told} is, and O(.) needs a schedule")
-        letters[name] = int(value) if quantity.whole else float(value)
+        letters[name] = int(value) if quantity.integer else float(value)
     return cls(**letters)
 
 

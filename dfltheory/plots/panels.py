@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dfltheory.bounds.symbols import GLOSSARY
 from dfltheory.plots import look
 from dfltheory.plots.runs import tell_points
 from dfltheory.plots.verdicts import KNOWN, draw, families, left_side, refuted_note
@@ -71,9 +70,10 @@ def along(outcomes: Sequence[Outcome]) -> Figure:
         for (i, j), ax in np.ndenumerate(grid):
             mine = [v for o in outcomes if o.case.along == names[j] for v in o.verdicts]
             mine = [v for v in mine if left_side(v) == sides[i] and v.kind != "not applicable"]
-            label = "$1-\\lambda$" if names[j] == "lam" else f"${GLOSSARY[names[j]].latex}$"
-            ax.set(xscale="log", yscale="log", xlabel=label)
             first = next(v for v in verdicts if left_side(v) == sides[i])
+            glossary = first._theorem.glossary
+            label = "$1-\\lambda$" if names[j] == "lam" else f"${glossary[names[j]].latex}$"
+            ax.set(xscale="log", yscale="log", xlabel=label)
             ax.set_ylabel("" if j else look.formula(first._theorem))
             if mine:
                 _points(ax, mine, names[j])

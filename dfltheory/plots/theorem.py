@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dfltheory.bounds.symbols import GLOSSARY
 from dfltheory.errors import InputError
 from dfltheory.plots.look import looks, style
 
@@ -21,14 +20,14 @@ def places(theorem: Theorem, name: str, values: Mapping[str, Any]) -> np.ndarray
     """Where to draw over ``name``: around its given value, four orders of magnitude, or its whole range."""
     if name not in theorem.needs:
         raise InputError(f"{theorem} does not depend on {name!r}; it depends on {', '.join(theorem.needs)}")
-    entry = GLOSSARY[name]
+    entry = theorem.glossary[name]
     if entry.high == 1:
         return np.linspace(0.01, 0.99, 200)
     center = float(values.get(name, 1000.0 if name == "T" else 1.0))
     if not (np.isfinite(center) and center > 0):
         raise InputError(f"{name} = {center:g}: the drawing is over four decades around it, so give it > 0")
     points = np.geomspace(center / 100, center * 100, 200)
-    return np.unique(np.maximum(np.round(points), entry.low)) if entry.whole else points
+    return np.unique(np.maximum(np.round(points), entry.low)) if entry.integer else points
 
 
 def terms_over(theorem: Theorem, name: str, values: Mapping[str, Any]) -> Figure:
@@ -62,9 +61,10 @@ def terms_over(theorem: Theorem, name: str, values: Mapping[str, Any]) -> Figure
         if not allowed.all():
             gray: dict[str, Any] = {"transform": axes.get_xaxis_transform(), "color": "0.88"}
             axes.fill_between(over, 0, 1, where=~allowed, label="a condition fails", **gray)
-        axes.set(xscale="linear" if GLOSSARY[name].high == 1 else "log", yscale="log")
+        quantity = theorem.glossary[name]
+        axes.set(xscale="linear" if quantity.high == 1 else "log", yscale="log")
         axes.set_ylim(bottom=max(axes.get_ylim()[0], float(drawn.max()) * 1e-12))
-        axes.set_xlabel(rf"${GLOSSARY[name].latex}$  ({GLOSSARY[name].meaning.split(';')[0]})")
+        axes.set_xlabel(rf"${quantity.latex}$  ({quantity.meaning.split(';')[0]})")
         refuted = " (refuted in general)" if theorem.status.refuted else ""
         title = f"{theorem.title} [{theorem.variant}]{refuted}"
         axes.set(ylabel="bound and its terms", title=title)

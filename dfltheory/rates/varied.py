@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dfltheory import graphs
-from dfltheory.bounds.symbols import GLOSSARY
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.errors import InputError
 from dfltheory.graphs.matrices import to_dense
@@ -43,12 +42,14 @@ def with_value(experiment: Instance, theorem: Theorem, vary: str, value: float) 
     InputError
         If the experiment cannot be varied in this quantity.
     """
-    if vary in GLOSSARY:
-        GLOSSARY[vary].check(value)
+    quantity = theorem.glossary.get(vary)
+    if quantity is not None:
+        quantity.check(value)
+    integer = quantity is not None and quantity.integer
     factors = step_factors(theorem, {**known_values(experiment, theorem), "rho0": 1.0})
     if vary == "rho0":
         factors["rho"] = value
-    changed = _with_value(experiment, vary, value)
+    changed = _with_value(experiment, vary, int(value) if integer else float(value))
     if vary in factors:
         return changed  # the schedule is what is varied
     scheduled = theorem.step_sizes(**{**known_values(changed, theorem), "rho0": 1.0})
@@ -86,8 +87,7 @@ def _with_value(experiment: Instance, vary: str, value: float) -> Instance:
     if vary == "rho0":
         return experiment
     if vary in hyperparameters:
-        number = int(value) if GLOSSARY[vary].whole else float(value)
-        return replace(experiment, algorithm=replace(algorithm, **{hyperparameters[vary]: number}))
+        return replace(experiment, algorithm=replace(algorithm, **{hyperparameters[vary]: value}))
     return _with_task_option(experiment, vary, value)
 
 

@@ -24,7 +24,6 @@ from dfltheory import graphs
 from dfltheory.algorithms.base import Algorithm
 from dfltheory.bounds.reference import load
 from dfltheory.bounds.regions import conditions_of, equalities, values_of
-from dfltheory.bounds.symbols import GLOSSARY, NEUTRAL, step_names
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.constants import NetworkConstants
 from dfltheory.errors import DFLTheoryError, InputError
@@ -183,7 +182,7 @@ def _respects(subject: Any, theorem: Theorem, claim: Any) -> Callable[[Callable[
     letters_of_it = {*theorem.needs, *(["rho"] if "rho0" in theorem.needs else [])}
     bounded = theorem.scope.bounded_gradients or "S2" in theorem.needs
     # where a schedule is put in, T has to be large
-    at_once = set(step_names()) & set(theorem.needs) or not theorem.schedule
+    at_once = theorem.step_names or not theorem.schedule
     rounds = st.integers(1, 24) if at_once else st.sampled_from([16, 64, 256])
     name = getattr(subject, "__name__", str(subject))
 
@@ -204,7 +203,7 @@ def _respects(subject: Any, theorem: Theorem, claim: Any) -> Callable[[Callable[
             kind = algorithm_class(theorem)
             free = dict.fromkeys(unrestricted_steps(theorem, kind), share / here.task.constants.known()["L"])
             letters |= _steps(theorem, here, letters, share)
-            algorithm = _made(kind if gives_network else subject, NEUTRAL | free | letters)
+            algorithm = _made(kind if gives_network else subject, {**theorem.neutral, **free, **letters})
             verdict = _verdict(theorem, algorithm, here, gives_network, claim.options["examples"])
         except DFLTheoryError as wrong:  # the subject's own refusal, or conditions that fail
             return str(wrong)
@@ -229,7 +228,7 @@ def _broken_law(theorem: Theorem, W: Any) -> str | None:
         broken = law_obstacle(facts, theorem.scope, sequence, 200, gossip_steps=1)
         for n, v in ({} if broken else network_values(theorem, sequence)).items():
             if n in theorem.needs:
-                GLOSSARY[n].check(v)
+                theorem.glossary[n].check(v)
     except DFLTheoryError as wrong:
         return str(wrong)
     return broken
@@ -243,10 +242,10 @@ def _steps(theorem: Theorem, here: Drawn, letters: dict[str, Any], share: float)
     gap = float(here.task.global_loss(torch.as_tensor(here.x0, dtype=here.task.dtype)[None])[0])
     known |= {"f0_gap": gap - known["f_star"], "x0_sq": float(here.x0 @ here.x0), "x0_spread": 0.0} | letters
     numbers = {n: v for n, v in known.items() if isinstance(v, (int, float))}
-    steps = [n for n in step_names() if n in theorem.needs]
+    steps = theorem.step_names
     if not steps:
         return theorem.step_sizes(**numbers)
-    tied = equalities(conditions_of(theorem))[0]
+    tied = equalities(conditions_of(theorem), theorem.glossary)[0]
     if len(steps) == 1 and steps[0] in tied:  # as gamma = 1/L
         return {
             steps[0]: float(values_of([tied[steps[0]]], {n: np.full(1, v) for n, v in numbers.items()})[0][0])

@@ -6,15 +6,15 @@ A theorem says what it is about by its :class:`~dfltheory.bounds.scope.Scope`, w
 from __future__ import annotations
 
 import math
-from collections import ChainMap
+from collections.abc import Mapping
 from dataclasses import fields
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 from sympy import sympify
 
 from dfltheory.bounds.scope import LAWS, Scope
-from dfltheory.bounds.symbols import GLOSSARY, NEUTRAL
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.constants import SEQUENCES
 from dfltheory.errors import InputError
@@ -22,14 +22,19 @@ from dfltheory.graphs.sequences import rounds_of
 from dfltheory.training.facts import NetworkFacts
 from dfltheory.training.history import History
 
-ABSENT: ChainMap[str, Any] = ChainMap(
+_ABSENT: Mapping[str, Any] = MappingProxyType(
     {"decay": 1.0, "weight_decay": 0.0, "participation": 1.0, "K": 1, "K_u": 1, "K_v": 1, "theta": 0.0,
-     "sparsity": 0.0, "prune": 0.0, "keep_momentum": False, "fresh": True, "offset": None},
-    NEUTRAL,  # which grows with the glossary
+     "sparsity": 0.0, "prune": 0.0, "keep_momentum": False, "fresh": True, "offset": None}
 )  # fmt: skip
-"""Neutral values: a hyperparameter that a statement does not contain must have its value here. One without a
-neutral value, such as the order of the update, must occur in the statement or in its scope. Step sizes are an
-exception: see :func:`unrestricted_steps`."""
+
+
+def absent_values(thm: Theorem) -> Mapping[str, Any]:
+    """Neutral values: a hyperparameter that a statement does not contain must have its value here.
+
+    One without a neutral value, such as the order of the update, must occur in the statement or in its scope.
+    Step sizes are an exception: see :func:`unrestricted_steps`.
+    """
+    return {**thm.neutral, **_ABSENT}
 
 
 def obstacle_of(run: History, thm: Theorem, values: dict[str, Any]) -> str | None:
@@ -87,6 +92,7 @@ def _letters_obstacle(algorithm: Any, thm: Theorem, scope: Scope) -> str | None:
     spoken = spoken_of(thm) | ({"participation"} if scope.participation == "sampled" else set())
     spoken |= {name for whole in spoken & {*algorithm.summed_up} for name in algorithm.summed_up[whole][0]}
     spoken |= unrestricted_steps(thm, type(algorithm))
+    absent = absent_values(thm)
     for name, value in own.items():
         has = (
             f"this run has {name} = {value:.6g}"
@@ -96,10 +102,10 @@ def _letters_obstacle(algorithm: Any, thm: Theorem, scope: Scope) -> str | None:
         if name in scope.letters:
             if value != scope.letters[name]:
                 return f"it speaks of {name} = {scope.letters[name]}, and {has}"
-        elif name not in spoken and name not in ABSENT:
+        elif name not in spoken and name not in absent:
             return f"it does not say at which {name} (see Scope.letters), and {has}"
-        elif name not in spoken and value != ABSENT[name]:
-            return f"it speaks of {name} = {ABSENT[name]}, and {has}"
+        elif name not in spoken and value != absent[name]:
+            return f"it speaks of {name} = {absent[name]}, and {has}"
     return None
 
 
@@ -117,7 +123,7 @@ def unrestricted_steps(thm: Theorem, kind: type[Any]) -> set[str]:
     chooses itself.
     """
     own = {kind.glossary.get(f.name, f.name) for f in fields(kind)}
-    steps = {name for name in own if name in GLOSSARY and GLOSSARY[name].step}
+    steps = {name for name in own if name in thm.glossary and thm.glossary[name].step}
     named = spoken_of(thm) | set(thm.scope.letters)
     if thm.order or thm.schedule or thm.kind == "lower bound":
         return set()

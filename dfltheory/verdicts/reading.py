@@ -19,7 +19,6 @@ import sympy as sp
 import torch
 from numpy.typing import NDArray
 
-from dfltheory.bounds.symbols import GLOSSARY
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.errors import GraphError, InputError, UnknownNameError
 from dfltheory.training.history import History
@@ -123,7 +122,7 @@ def bound_error(
 
     bound, total = theorem.evaluate(where="ignore", **here), np.zeros(())
     for name, value in here.items():
-        quantity = GLOSSARY[name]
+        quantity = theorem.glossary[name]
         if quantity.high == 1:
             last = value + 2 * eps >= 1
             off = moved(name, value + np.where(last, -2 * eps, 2 * eps))
@@ -131,7 +130,7 @@ def bound_error(
         elif starts is not None and name in starts:
             error = starts[name]
             total = total + np.fmax(moved(name, error.raised(value)), moved(name, error.lowered(value)))
-        elif not quantity.whole:  # the smaller one, since a pole may be near
+        elif not quantity.integer:  # the smaller one, since a pole may be near
             off = unit * (np.maximum(value, values.get("L", 0.0)) if name == "mu" else value)
             down = np.where(value > off, value - off, value)
             down = down if quantity.open_low else np.maximum(down, quantity.low)
@@ -178,9 +177,9 @@ class Reading:
 
     def __post_init__(self) -> None:
         for name, value in self.given.items():
-            if name not in GLOSSARY:
-                raise UnknownNameError("constant", name, set(GLOSSARY))
-            GLOSSARY[name].check(value)
+            if name not in self.theorem.glossary:
+                raise UnknownNameError("constant", name, set(self.theorem.glossary))
+            self.theorem.glossary[name].check(value)
         if self.given:
             self._refuse_what_the_run_fixed()
 

@@ -91,8 +91,8 @@ def scheduled_algorithm(
     kind = algorithms.get(kind) if isinstance(kind, str) else kind
     own = {f.name for f in fields(kind)}
     for name in letters:
-        if name not in own | set(bounds.GLOSSARY):
-            raise UnknownNameError(f"letter of {kind.__name__} or constant", name, own | set(bounds.GLOSSARY))
+        if name not in own | set(thm.glossary):
+            raise UnknownNameError(f"letter of {kind.__name__} or constant", name, own | set(thm.glossary))
     known = task.constants.known() | {"rho0": 1.0, "Q": 1, "m": task.m, "T": rounds, **letters}
     values = step_sizes(thm, task, rounds, {"rho0": 1.0, "Q": 1, **letters}, topology)
     if step == "largest":
@@ -202,8 +202,8 @@ def largest_steps(
         fixed = network_values(thm, topology)
         refuse_contradictions(known, fixed, topology)
         known = {**fixed, **known}
-    steps = {n: v for n, v in schedule.items() if n in step_names()}
-    steps = steps or {n: 1.0 for n in step_names() if n in thm.needs}
+    steps = {n: v for n, v in schedule.items() if n in step_names(thm.glossary)}
+    steps = steps or dict.fromkeys(thm.step_names, 1.0)
     asked = {s.name for c in thm.conditions for s in thm.expand(c.slack).free_symbols}
     values = {n: known.get(n, schedule.get(n)) for n in thm.needs if n not in steps}
     missing = sorted(n for n, v in values.items() if v is None and n in asked)

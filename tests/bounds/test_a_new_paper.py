@@ -70,7 +70,7 @@ for case, folders, commands in json.loads(sys.argv[1]):
     told |= {name or case: said(arguments) for name, arguments in commands.items()}
     if case != "found":
         del sys.path[: len(folders)]
-        registry._modules.cache_clear()
+        registry.REGISTRY.clear()
 found = registry.get("stranger.theorem_1")
 told["python"] = [registry.keys("stranger"), registry.papers(), found.title,
                   registry.resting_on(("symmetric",)), registry.paper("stranger").provenance,

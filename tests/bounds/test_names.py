@@ -9,11 +9,11 @@ import pytest
 import sympy as sp
 
 import dfltheory as dfl
-from dfltheory.bounds import GLOSSARY, Condition, Definition, LeftSide, Quantity, Scope, Theorem, define
+from dfltheory.bounds import GLOSSARY, Condition, Definition, LeftSide, Quantity, Scope, Theorem
 from dfltheory.bounds.algorithm_names import HYPERPARAMETERS
 from dfltheory.bounds.document import theorem_from_document, theorem_to_document
 from dfltheory.bounds.measures import MEASURES, MEASURES_OF_RUNS
-from dfltheory.bounds.symbols import GRADIENT_SQ, LENGTH_SQ, NEUTRAL, VALUE
+from dfltheory.bounds.symbols import GRADIENT_SQ, LENGTH_SQ, VALUE
 from dfltheory.bounds.units import ONE
 from dfltheory.errors import DFLTheoryError, InputError, UnknownNameError
 from dfltheory.verdicts.applicable import _hyperparameters
@@ -115,7 +115,7 @@ def test_a_known_measure_has_its_unit():
 
 @pytest.mark.parametrize(
     ("field", "value"),
-    [("start", -1), ("start", 0.5), ("first", S["K"]), ("last", None), ("carries", ("l_u",))],
+    [("start", -1), ("start", 0.5), ("first", S["K"]), ("last", None)],
 )
 def test_the_other_fields_of_a_left_side_are_checked(field, value):
     with pytest.raises(DFLTheoryError, match=field):
@@ -161,7 +161,6 @@ def test_an_unknown_hyperparameter_is_rejected(algorithms):
         ("participation", "half"),
         ("common_start", "yes"),
         ("two_blocks", 1),
-        ("notation", {"etaa": "x"}),
     ],
 )
 def test_the_other_fields_of_a_scope_are_checked(field, value):
@@ -176,6 +175,18 @@ def test_the_other_fields_of_a_scope_are_checked(field, value):
 def test_an_unknown_kind_is_rejected(kind):
     with pytest.raises(DFLTheoryError, match="kind"):
         statement(kind=kind)
+
+
+def test_carried_quantities_and_notation_are_those_of_the_theorem():
+    delay = Quantity("delay_own", r"\tau", ONE, "delay, in rounds", integer=True)
+    carried = LeftSide("grad_norm_sq", "X", "mean", carries=("delay_own",))
+    written = Scope(("DPSGD",), "symmetric", notation={"delay_own": "d"})
+    stated = statement(lhs=carried, scope=written, parts={"all": delay.symbol}, quantities=(delay,))
+    assert "d" in stated.latex()
+    with pytest.raises(UnknownNameError, match="carries"):
+        statement(lhs=carried)
+    with pytest.raises(UnknownNameError, match="notation"):
+        statement(scope=written)
 
 
 @pytest.mark.parametrize("field", ["key", "variant", "title", "source"])
@@ -207,7 +218,7 @@ def test_a_term_is_an_expression(term):
     ],
 )
 def test_a_symbol_that_is_nowhere_defined_is_rejected(changes):
-    with pytest.raises(InputError, match=r"zeta_own.*define"):
+    with pytest.raises(InputError, match=r"zeta_own.*quantities"):
         statement(**changes)
 
 
@@ -219,12 +230,36 @@ def test_symbols_that_are_defined_are_accepted():
     assert theorem.needs == ("eta", "L")
     with pytest.raises(InputError, match="own"):
         statement(definitions=(second, first), parts={"all": later})
-    try:
-        tau = define(Quantity("tau_own", r"\tau", ONE, "delay"))
-        assert "tau_own" in statement(parts={"all": tau}).needs
-    finally:
-        GLOSSARY.pop("tau_own", None)
-        NEUTRAL.pop("tau_own", None)
+    tau = Quantity("tau_own", r"\tau", ONE, "delay")
+    assert "tau_own" in statement(parts={"all": tau.symbol}, quantities=(tau,)).needs
+
+
+def test_a_theorem_brings_quantities_that_hold_for_it_alone():
+    delay = Quantity("delay_own", r"\tau", ONE, "delay, in rounds", integer=True)
+    theorem = statement(parts={"all": delay.symbol / S["T"]}, conditions=(), quantities=(delay,))
+    assert theorem.needs == ("T", "delay_own")
+    assert theorem.evaluate(T=10, delay_own=5) == 0.5
+    with pytest.raises(InputError, match="delay_own"):
+        theorem.evaluate(T=10, delay_own=0.5)
+    with pytest.raises(UnknownNameError, match="delay_own"):
+        statement().evaluate(delay_own=5, **dict.fromkeys(statement().needs, 0.1))
+    assert "delay_own" not in GLOSSARY
+
+
+@pytest.mark.parametrize(
+    "quantities",
+    [
+        [Quantity("own", "o", ONE, "a list")],
+        ("own",),
+        (Quantity("L", "L", ONE, "length of a queue"),),
+        (Quantity("psi", r"\psi", ONE, "a symbol of the papers"),),
+        (Quantity("no name", "n", ONE, "a blank"),),
+        (Quantity("own", "o", ONE, "first"), Quantity("own", "o", ONE, "second")),
+    ],
+)
+def test_quantities_that_a_theorem_cannot_bring_are_rejected(quantities):
+    with pytest.raises(InputError):
+        statement(quantities=quantities)
 
 
 def test_a_symbol_that_only_shares_a_name_is_rejected():
@@ -279,7 +314,6 @@ def test_the_other_fields_of_a_theorem_are_checked(field, value):
     [
         (("lhs", "measure"), "grad_nrom_sq"),
         (("lhs", "aggregate"), "avg"),
-        (("lhs", "carries"), ["l_u"]),
         (("scope", "algorithms"), ["DPSDG"]),
         (("scope", "letters"), {"ordre": 1}),
         (("kind",), "theorm"),
@@ -297,19 +331,23 @@ def test_documents_are_checked_alike(path, value):
         theorem_from_document(document)
 
 
-def test_quantities_of_an_invalid_document_do_not_join_the_glossary():
-    try:
-        tau = define(Quantity("tau_own", r"\tau", ONE, "delay"))
-        document = json.loads(json.dumps(theorem_to_document(statement(parts={"all": tau}))))
-    finally:
-        GLOSSARY.pop("tau_own", None)
+def test_carried_quantities_of_a_document_are_checked():
+    document = json.loads(json.dumps(theorem_to_document(statement())))
+    document["lhs"]["carries"] = ["l_u"]
+    with pytest.raises(InputError, match="carries"):
+        theorem_from_document(document)
+
+
+def test_quantities_of_a_document_belong_to_its_theorem_alone():
+    tau = Quantity("tau_own", r"\tau", ONE, "delay")
+    stated = statement(parts={"all": tau.symbol}, quantities=(tau,))
+    document = json.loads(json.dumps(theorem_to_document(stated)))
     with pytest.raises(InputError, match="etaa"):
         theorem_from_document(document | {"schedule": {"etaa": 1}})
+    read = theorem_from_document(document)
+    assert read.quantities == (tau,)
+    assert "tau_own" in read.needs
     assert "tau_own" not in GLOSSARY
-    try:
-        assert "tau_own" in theorem_from_document(document).needs
-    finally:
-        GLOSSARY.pop("tau_own", None)
 
 
 def test_statements_of_the_registry_survive_replacement():

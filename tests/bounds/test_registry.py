@@ -55,13 +55,25 @@ def test_wheel_contains_no_case_study():
         assert not any(f'"{lemma.key.partition(".")[2]}"' in source for source in sources), lemma.key
 
 
-def test_statements_are_registered_within_a_context_alone():
+def test_a_registry_with_further_statements_leaves_the_default_one_as_it_is():
     lemma = LEMMAS[0]
-    with registry.including([lemma]):
-        assert bounds.get(lemma.key, lemma.variant) is lemma
-        assert lemma in bounds.statements(lemma.key.split(".")[0])
-        assert registry.registered(lemma)
+    paper = lemma.key.split(".")[0]
+    larger = registry.REGISTRY.including([lemma])
+    assert larger.get(lemma.key, lemma.variant) is lemma
+    assert lemma in larger.statements(paper)
+    assert larger.registered(lemma)
+    assert set(larger.peers(lemma)) == {lemma, *bounds.statements(paper)}
     assert not registry.known(lemma.key, lemma.variant)
+    theorem = bounds.get("dfedsam.theorem_4_5")
+    assert larger.get("dfedsam.theorem_4_5") is theorem
+
+
+def test_registries_are_independent_objects():
+    own = registry.Registry()
+    theorem = own.get("lian2017.rate", "restated")
+    assert own.registered(theorem)
+    assert not registry.registered(theorem)
+    assert registry.get("lian2017.rate", "restated").bound == theorem.bound
 
 
 @pytest.mark.parametrize("call", ["get('dfedsam.theorem_4_5')", "statements()", "keys()"])

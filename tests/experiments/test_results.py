@@ -224,7 +224,7 @@ def test_verdicts_as_a_table_in_latex():
     numbers = {"bound": 2e-5, "ratio": 615.0, "ratio_ci": (1.0, 2.0), "trivial": math.inf}
     numbers["status"] = Status("refuted")
     one = Verdict("violated", "a.theorem_1", "printed", "", Interval(0.0123, 0.01, 0.014), **numbers)
-    other = dataclasses.replace(one, kind="not applicable", variant="corrected_b")
+    other = dataclasses.replace(one, kind="not applicable", variant="corrected_no_bounded_gradients")
     lines = latex_table([one, other]).splitlines()
     assert lines[4] == (
         r"\texttt{a.theorem\_1} & printed & refuted & violated & $0.0123 [0.01, 0.014]$ & "

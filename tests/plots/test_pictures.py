@@ -121,7 +121,7 @@ def test_the_cases_above_are_what_they_are_said_to_be(outcomes):
     ]
     kinds = {o.case.group: {v.variant: v.kind for v in o.verdicts} for o in outcomes[:3]}
     assert kinds["blocks"]["printed"] == kinds["corollary"]["printed"] == "not applicable"
-    assert kinds["blocks"]["corrected_weighted"] == "holds"
+    assert kinds["blocks"]["corrected_less_noise"] == "holds"
     assert kinds["corollary"]["corrected"] == "holds"
     assert len({dfl.bounds.get("dfedmdc.theorem_1", v).lhs.latex for v in kinds["blocks"]}) == 4
     assert kinds["mixed"]["printed"] == "holds"

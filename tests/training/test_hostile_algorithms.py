@@ -218,5 +218,5 @@ def test_words_for_numbers_and_hessians_beyond_memory_are_told():
 
 def test_a_reference_without_a_name_is_told():
     for reference in ("mine.py:", ":Mine", "mine:"):
-        with pytest.raises(InputError, match=r"names nothing: give FILE\.py:NAME"):
+        with pytest.raises(InputError, match=r"FILE\.py:NAME"):
             own(reference)

@@ -194,7 +194,7 @@ def test_a_users_own_algorithm_and_task_by_reference(tmp_path, monkeypatch):
             ),
             ({"algorithm": {"name": f"{place}:problem"}}, "is not a class of algorithms"),
             ({"task": {"name": f"{place}:nothing"}}, "makes a int, not a task"),
-            ({"task": {"name": f"{place}:absent"}}, "it defines no absent"),
+            ({"task": {"name": f"{place}:absent"}}, "absent"),
             ({"task": {"name": "no_such_module:x"}}, "no_such_module cannot be imported"),
         ):
             with pytest.raises(InputError if "option" not in line else UnknownNameError, match=line):

@@ -263,7 +263,7 @@ def test_who_was_not_sampled_has_nothing_in_a_new_field(seeds, monkeypatch):
 
 def test_numbers_are_drawn_for_clients():
     grad = RoundOracle(images(), [0], 0, 0, 1).of(slice(1, 3))
-    with pytest.raises(InputError, match=r"uniform\(\(4,\)\): the first axis is that of the clients, here 2"):
+    with pytest.raises(InputError, match=r"uniform\(\(4,\)\)"):
         grad.uniform((4,))
 
 

@@ -196,7 +196,7 @@ def test_the_network_must_be_the_theorems():
     assert verdict([ring, lazy], "corrected").kind != "not applicable"
     apart = verdict(ring, "corrected", x0=np.eye(4, 2))
     assert "start at the same model" in apart.reason
-    assert verdict(ring, "corrected_init", x0=np.eye(4, 2)).kind != "not applicable"
+    assert verdict(ring, "corrected_different_starts", x0=np.eye(4, 2)).kind != "not applicable"
 
 
 def test_a_common_start_is_one_up_to_the_rounding_of_its_own_numbers():
@@ -224,7 +224,7 @@ def test_a_theorem_without_sam_is_not_applied_to_sam():
     for rho, silent in ((0.1, True), (0.0, False)):
         method = dfl.algorithms.DFedADMMSAM(eta=0.002, K=5, lam=0.004, rho=rho)
         run = dfl.train(method, task, W, rounds=20)
-        verdict = compare(run, "dfedadmm.theorem_1", variant="corrected_b0", B=10.0)
+        verdict = compare(run, "dfedadmm.theorem_1", variant="corrected_small_steps", B=10.0)
         assert ("rho = 0" in verdict.reason) is silent
         assert (verdict.kind == "not applicable") is silent
 
@@ -471,7 +471,7 @@ def test_masks_that_are_drawn_are_chance():
             grad.uniform(tuple(state.x.shape[1:]))
             return super().local_update(state, grad)
 
-    with pytest.raises(InputError, match="does not say so"):
+    with pytest.raises(InputError, match="uniform"):
         dfl.train(Hidden(eta=0.01, K=1), task, W, rounds=3)
 
 
@@ -586,7 +586,7 @@ def test_a_measure_that_looks_at_the_next_round_has_its_chance(measure, chance):
 
 def of_own_bound(part, measure="grad_norm_sq", aggregate="mean"):
     """A statement like Theorem 4.5 from any start, with one part and no conditions."""
-    thm = bounds.get(KEY, "corrected_init")
+    thm = bounds.get(KEY, "corrected_different_starts")
     letters = thm.scope.letters | {"eta": 1e-3, "K": 1, "rho": 0.0, "Q": 1}
     changes = {
         "scope": replace(thm.scope, letters=letters),

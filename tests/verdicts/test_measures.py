@@ -12,10 +12,11 @@ import sympy as sp
 import dfltheory as dfl
 from dfltheory.bounds import GLOSSARY, LeftSide, Scope, Theorem
 from dfltheory.bounds.document import theorem_from_document, theorem_to_document
-from dfltheory.bounds.symbols import NEUTRAL, Quantity, define
+from dfltheory.bounds.symbols import Quantity
 from dfltheory.bounds.units import ONE
 from dfltheory.errors import InputError
 from dfltheory.verdicts import reading
+from dfltheory.verdicts.applicable import absent_values
 from dfltheory.verdicts.reading import Reading
 
 S = {name: entry.symbol for name, entry in GLOSSARY.items()}
@@ -83,34 +84,23 @@ def test_starts_apart_in_one_flat_direction_are_apart_in_single_precision():
     assert "start at the same model" in verdict.reason
 
 
-def test_a_neutral_value_that_is_defined_later_counts():
-    from dfltheory.verdicts.applicable import ABSENT
-
-    try:
-        define(Quantity("late_letter", "l", ONE, "defined after the import", neutral=0.25))
-        assert ABSENT["late_letter"] == 0.25
-    finally:
-        GLOSSARY.pop("late_letter", None)
-        NEUTRAL.pop("late_letter", None)
+def test_a_neutral_value_counts_for_the_theorem_that_states_it():
+    theorem = about("grad_norm_sq", 1.0)
+    quantity = Quantity("own_share", "l", ONE, "a share of one's own", neutral=0.25)
+    assert absent_values(replace(theorem, quantities=(quantity,)))["own_share"] == 0.25
+    assert "own_share" not in absent_values(theorem)
 
 
-def test_a_file_defines_nothing_before_it_is_read_whole_and_no_neutral_value():
+def test_a_quantity_of_a_file_has_no_neutral_value():
     document = theorem_to_document(about("loss", 1.0))
     quantity = {
         "name": "gamma", "latex": "g", "meaning": "a trap", "open_low": False, "open_high": False,
         "whole": False, "step": False, "neutral": 0, "low": "0.0", "high": "inf",
         "unit": [[0, 1], [0, 1], [0, 1]],
     }  # fmt: skip
-    try:
-        with pytest.raises(InputError):
-            theorem_from_document(document | {"quantities": [quantity], "order": "yes"})
-        assert "gamma" not in GLOSSARY
-        theorem_from_document(document | {"quantities": [quantity], "parts": {"all": "gamma"}})
-        assert GLOSSARY["gamma"].neutral is None
-        assert "gamma" not in NEUTRAL
-    finally:
-        GLOSSARY.pop("gamma", None)
-        NEUTRAL.pop("gamma", None)
+    read = theorem_from_document(document | {"quantities": [quantity], "parts": {"all": "gamma"}})
+    assert read.glossary["gamma"].neutral is None
+    assert "gamma" not in read.neutral
 
 
 def test_a_formula_of_a_file_is_real():

@@ -93,7 +93,8 @@ def draw(folder: Path) -> Iterator[Path]:
         chosen = [
             t
             for t in known
-            if t.key == "dfedsam.theorem_4_5" and t.variant in ("printed", "corrected", "corrected_weighted")
+            if t.key == "dfedsam.theorem_4_5"
+            and t.variant in ("printed", "corrected", "corrected_less_noise")
         ]
         for theorem, style in zip(chosen, look.looks()):
             bound, steps = best_bounds(theorem, {**PLACE, "T": T})

@@ -15,7 +15,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from dfltheory.bounds import registry
+from dfltheory.bounds.registry import REGISTRY
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.bounds.units import Expr
 from dfltheory.checks.finding import Finding
@@ -70,13 +70,13 @@ def statement(claim: str) -> Theorem:
     for theorem in appendix(key.split(".")[0]):
         if (theorem.key, theorem.variant) == (key, variant or "printed"):
             return theorem
-    return registry.get(key, variant or "printed")
+    return REGISTRY.get(key, variant or "printed")
 
 
 def findings(claim: str) -> list[Finding]:
     """What the audit finds in a statement, next to the appendix of its paper."""
-    with registry.including(appendix(claim.split(".")[0])):
-        return audit_statement(statement(claim))
+    larger = REGISTRY.including(appendix(claim.split(".")[0]))
+    return audit_statement(statement(claim), registry=larger)
 
 
 def bound(claim: str) -> Expr:

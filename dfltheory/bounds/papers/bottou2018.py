@@ -9,12 +9,13 @@ from __future__ import annotations
 import sympy as sp
 
 from dfltheory.bounds import symbols as s
-from dfltheory.bounds.convex import last_gap, mu, offset, strongly_convex
+from dfltheory.bounds.convex import last_gap, strongly_convex
 from dfltheory.bounds.paper import Paper
 from dfltheory.bounds.scope import Scope
 from dfltheory.bounds.theorem import Condition, LeftSide, Theorem
 
 T, m, eta, L, sigma_l, f0_gap = s.T, s.m, s.eta, s.L, s.sigma_l, s.f0_gap
+mu, offset = s.mu, s.offset
 
 PAPER = Paper(
     "SGD for large-scale learning",

@@ -8,16 +8,7 @@ from __future__ import annotations
 import sympy as sp
 
 from dfltheory.bounds import symbols as s
-from dfltheory.bounds.convex import (
-    EXACT,
-    convex,
-    equal,
-    last_distance,
-    last_gap,
-    mu,
-    strongly_convex,
-    x_star_sq,
-)
+from dfltheory.bounds.convex import EXACT, convex, equal, last_distance, last_gap, strongly_convex
 from dfltheory.bounds.paper import Paper
 from dfltheory.bounds.scope import Scope
 from dfltheory.bounds.symbols import VALUE
@@ -25,6 +16,7 @@ from dfltheory.bounds.theorem import Condition, Kind, LeftSide, Theorem
 from dfltheory.bounds.units import Expr
 
 T, eta, L, f0_gap = s.T, s.eta, s.L, s.f0_gap
+mu, x_star_sq = s.mu, s.x_star_sq
 kappa = L / mu
 
 PAPER = Paper(

@@ -8,13 +8,14 @@ from __future__ import annotations
 import sympy as sp
 
 from dfltheory.bounds import symbols as s
-from dfltheory.bounds.convex import convex, mu_each, sigma_star, x_star_sq
+from dfltheory.bounds.convex import convex
 from dfltheory.bounds.paper import Paper
 from dfltheory.bounds.scope import Scope
 from dfltheory.bounds.symbols import VALUE
 from dfltheory.bounds.theorem import Condition, LeftSide, Theorem
 
 h = s.K * s.eta
+mu_each, sigma_star, x_star_sq = s.mu_each, s.sigma_star, s.x_star_sq
 """The effective step, K eta_l eta_g of the paper at eta_g = 1."""
 
 PAPER = Paper(

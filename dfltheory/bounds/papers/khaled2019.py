@@ -10,14 +10,16 @@ import sympy as sp
 from sympy import sqrt
 
 from dfltheory.bounds import symbols as s
-from dfltheory.bounds.convex import EXACT, convex, dist_now, gap_now, mu_each, sigma_star, x_star_sq
+from dfltheory.bounds.convex import EXACT, convex
 from dfltheory.bounds.paper import Paper
 from dfltheory.bounds.scope import Scope
-from dfltheory.bounds.symbols import LENGTH_SQ, VALUE, Quantity, define
+from dfltheory.bounds.symbols import LENGTH_SQ, VALUE, Quantity
 from dfltheory.bounds.theorem import Condition, LeftSide, Theorem
 
 T, K, m, eta, L, sigma_l = s.T, s.K, s.m, s.eta, s.L, s.sigma_l
-D_bar = define(Quantity("D_bar", r"\bar D", VALUE, "mean of f(xbar^t) - f* over the steps of one epoch"))
+dist_now, gap_now = s.dist_now, s.gap_now
+mu_each, sigma_star, x_star_sq = s.mu_each, s.sigma_star, s.x_star_sq
+EPOCH_GAP = Quantity("D_bar", r"\bar D", VALUE, "mean of f(xbar^t) - f* over the steps of one epoch")
 
 PAPER = Paper(
     "Local gradient descent on heterogeneous data",
@@ -115,11 +117,12 @@ def lemma_2() -> Theorem:
             averaging="mean over the steps of one epoch",
         ),
         parts={
-            "optimization": 5 * L * eta**2 * K**2 * D_bar,
+            "optimization": 5 * L * eta**2 * K**2 * EPOCH_GAP.symbol,
             "heterogeneity": 8 * eta**2 * K**2 * sigma_star**2,
         },
         conditions=(Condition("gamma <= 1/(4 L H)", 4 * L * K * eta, sp.S.One), *CONVEX),
         scope=SCOPE,
+        quantities=(EPOCH_GAP,),
         remark="The second inequality is this one times 3 L/2, with gamma L H <= 1/4",
     )  # fmt: skip
 

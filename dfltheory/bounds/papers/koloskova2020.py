@@ -9,13 +9,15 @@ from __future__ import annotations
 import sympy as sp
 
 from dfltheory.bounds import symbols as s
-from dfltheory.bounds.convex import convex, dist_now, gap_now, mu_each, sigma_star, strongly_convex, x_star_sq
+from dfltheory.bounds.convex import convex, strongly_convex
 from dfltheory.bounds.paper import Paper
 from dfltheory.bounds.scope import Scope
 from dfltheory.bounds.symbols import LENGTH_SQ, VALUE
 from dfltheory.bounds.theorem import Condition, Definition, LeftSide, Theorem
 
-T, m, eta, L, sigma_l, mu = s.T, s.m, s.eta, s.L, s.sigma_l, mu_each
+T, m, eta, L, sigma_l, mu = s.T, s.m, s.eta, s.L, s.sigma_l, s.mu_each
+dist_now, gap_now = s.dist_now, s.gap_now
+mu_each, sigma_star, x_star_sq = s.mu_each, s.sigma_star, s.x_star_sq
 p = sp.Symbol("p_gap", positive=True)
 GAP = Definition(p, 1 - s.lam**2, "p", "gap of W^2")
 

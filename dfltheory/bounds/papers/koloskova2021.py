@@ -9,13 +9,14 @@ import sympy as sp
 from sympy import log, sqrt
 
 from dfltheory.bounds import symbols as s
-from dfltheory.bounds.convex import convex, dist_now, gap_now, mu_each, strongly_convex, x_star_sq
+from dfltheory.bounds.convex import convex, strongly_convex
 from dfltheory.bounds.paper import Paper
 from dfltheory.bounds.scope import Scope
 from dfltheory.bounds.symbols import LENGTH_SQ, VALUE
 from dfltheory.bounds.theorem import Condition, Definition, LeftSide, Theorem
 
-T, m, eta, L, sigma_l, mu = s.T, s.m, s.eta, s.L, s.sigma_l, mu_each
+T, m, eta, L, sigma_l, mu = s.T, s.m, s.eta, s.L, s.sigma_l, s.mu_each
+dist_now, gap_now, mu_each, x_star_sq = s.dist_now, s.gap_now, s.mu_each, s.x_star_sq
 p, c = sp.symbols("p_gap c_gap", positive=True)
 GAPS = (
     Definition(p, 1 - s.lam**2, "p", "gap of W^2"),

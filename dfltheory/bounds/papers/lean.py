@@ -9,21 +9,14 @@ from __future__ import annotations
 import sympy as sp
 
 from dfltheory.bounds import symbols as s
-from dfltheory.bounds.convex import (
-    EXACT,
-    convex,
-    last_distance,
-    last_gap,
-    mu,
-    strongly_convex,
-    x_star_sq,
-)
+from dfltheory.bounds.convex import EXACT, convex, last_distance, last_gap, strongly_convex
 from dfltheory.bounds.paper import Paper
 from dfltheory.bounds.scope import Scope
 from dfltheory.bounds.symbols import VALUE
 from dfltheory.bounds.theorem import Condition, LeftSide, Theorem
 
 T, eta, L, S2, f0_gap = s.T, s.eta, s.L, s.S2, s.f0_gap
+mu, x_star_sq = s.mu, s.x_star_sq
 
 PAPER = Paper(
     "Gradient descent and SGD, in Lean",

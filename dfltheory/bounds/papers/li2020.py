@@ -9,12 +9,13 @@ from __future__ import annotations
 import sympy as sp
 
 from dfltheory.bounds import symbols as s
-from dfltheory.bounds.convex import Gamma, equal, last_gap, mu_each, offset, strongly_convex, x_star_sq
+from dfltheory.bounds.convex import equal, last_gap, strongly_convex
 from dfltheory.bounds.paper import Paper
 from dfltheory.bounds.scope import Scope
 from dfltheory.bounds.theorem import Definition, Theorem
 
 T, K, m, eta, L, sigma_l, S2 = s.T, s.K, s.m, s.eta, s.L, s.sigma_l, s.S2
+Gamma, mu_each, offset, x_star_sq = s.Gamma, s.mu_each, s.offset, s.x_star_sq
 mu = mu_each
 
 PAPER = Paper(

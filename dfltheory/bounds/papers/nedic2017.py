@@ -5,10 +5,12 @@ from __future__ import annotations
 import sympy as sp
 
 from dfltheory.bounds import symbols as s
-from dfltheory.bounds.convex import EXACT, last_distance, mu_each, strongly_convex
+from dfltheory.bounds.convex import EXACT, last_distance, strongly_convex
 from dfltheory.bounds.paper import Paper
 from dfltheory.bounds.scope import Scope
 from dfltheory.bounds.theorem import Condition, Definition, Theorem
+
+mu_each = s.mu_each
 
 PAPER = Paper(
     "Gradient tracking: DIGing",

@@ -5,12 +5,13 @@ from __future__ import annotations
 import sympy as sp
 
 from dfltheory.bounds import symbols as s
-from dfltheory.bounds.convex import EXACT, convex, last_gap, mu, x_star_sq
+from dfltheory.bounds.convex import EXACT, convex, last_gap
 from dfltheory.bounds.paper import Paper
 from dfltheory.bounds.scope import Scope
 from dfltheory.bounds.theorem import Condition, Theorem
 
 T, h, L, f0_gap = s.T, s.eta, s.L, s.f0_gap
+mu, x_star_sq = s.mu, s.x_star_sq
 
 PAPER = Paper(
     "The gradient method, by its textbook",

@@ -10,13 +10,14 @@ from __future__ import annotations
 import sympy as sp
 
 from dfltheory.bounds import symbols as s
-from dfltheory.bounds.convex import EXACT, convex, last_gap, mu, mu_each, sigma_star, x_star_sq
+from dfltheory.bounds.convex import EXACT, convex, last_gap
 from dfltheory.bounds.paper import Paper
 from dfltheory.bounds.scope import Scope
 from dfltheory.bounds.symbols import LENGTH_SQ
 from dfltheory.bounds.theorem import Condition, LeftSide, Theorem
 
 T, eta, L, f0_gap = s.T, s.eta, s.L, s.f0_gap
+mu, mu_each, sigma_star, x_star_sq = s.mu, s.mu_each, s.sigma_star, s.x_star_sq
 R = sp.Rational
 
 PAPER = Paper(

@@ -5,11 +5,13 @@ from __future__ import annotations
 import sympy as sp
 
 from dfltheory.bounds import symbols as s
-from dfltheory.bounds.convex import EXACT, convex, mu_each
+from dfltheory.bounds.convex import EXACT, convex
 from dfltheory.bounds.paper import Paper
 from dfltheory.bounds.scope import Scope
 from dfltheory.bounds.symbols import LENGTH_SQ
 from dfltheory.bounds.theorem import Condition, LeftSide, Theorem
+
+mu_each = s.mu_each
 
 PAPER = Paper(
     "EXTRA",

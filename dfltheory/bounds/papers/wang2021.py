@@ -9,16 +9,20 @@ from __future__ import annotations
 import sympy as sp
 
 from dfltheory.bounds import symbols as s
-from dfltheory.bounds.convex import convex, mu_each, x_star_sq
+from dfltheory.bounds.convex import convex
 from dfltheory.bounds.paper import Paper
 from dfltheory.bounds.scope import Scope
-from dfltheory.bounds.symbols import LENGTH_SQ, VALUE, Quantity, define
+from dfltheory.bounds.symbols import LENGTH_SQ, VALUE, Quantity
 from dfltheory.bounds.theorem import Condition, Kind, LeftSide, Theorem
 
 T, K, m, eta, L, sigma_l, beta = s.T, s.K, s.m, s.eta, s.L, s.sigma_l, s.beta
-before = define(Quantity("dist_before", r"d_t^2", LENGTH_SQ, "||xbar - x*||^2 at the start of a round"))
-after = define(Quantity("dist_after", r"d_{t+1}^2", LENGTH_SQ, "E||xbar - x*||^2 at the end of a round"))
-V_bar = define(Quantity("V_bar", r"\bar V", LENGTH_SQ, "mean of E||x_i - xbar||^2 over a round's steps"))
+mu_each, x_star_sq = s.mu_each, s.x_star_sq
+QUANTITIES = (
+    Quantity("dist_before", r"d_t^2", LENGTH_SQ, "||xbar - x*||^2 at the start of a round"),
+    Quantity("dist_after", r"d_{t+1}^2", LENGTH_SQ, "E||xbar - x*||^2 at the end of a round"),
+    Quantity("V_bar", r"\bar V", LENGTH_SQ, "mean of E||x_i - xbar||^2 over a round's steps"),
+)
+before, after, V_bar = (quantity.symbol for quantity in QUANTITIES)
 
 PAPER = Paper(
     "FedAvg in the field guide",
@@ -78,7 +82,7 @@ def statements() -> tuple[Theorem, ...]:
             ),
             {"before": before / (2 * eta * K), "after": -after / (2 * eta * K),
              "noise": eta * sigma_l**2 / m, "consensus": L * V_bar},
-            conditions=(SMALL, CONVEX),
+            conditions=(SMALL, CONVEX), quantities=QUANTITIES,
         ),
         _stated(
             "lemma_2", "lemma", "Drift of FedAvg's clients", "Lemma 2",

@@ -9,23 +9,14 @@ from __future__ import annotations
 import sympy as sp
 
 from dfltheory.bounds import symbols as s
-from dfltheory.bounds.convex import (
-    EXACT,
-    Gamma,
-    convex,
-    gap_now,
-    last_distance,
-    mu,
-    mu_each,
-    strongly_convex,
-    x_star_sq,
-)
+from dfltheory.bounds.convex import EXACT, convex, last_distance, strongly_convex
 from dfltheory.bounds.paper import Paper
 from dfltheory.bounds.scope import Scope
 from dfltheory.bounds.symbols import LENGTH_SQ, VALUE
 from dfltheory.bounds.theorem import Condition, Kind, LeftSide, Theorem
 
 T, m, eta, L, lam, G_bar = s.T, s.m, s.eta, s.L, s.lam, s.G_bar
+Gamma, gap_now, mu, mu_each, x_star_sq = s.Gamma, s.gap_now, s.mu, s.mu_each, s.x_star_sq
 
 PAPER = Paper(
     "Decentralized gradient descent",

@@ -113,7 +113,7 @@ def b1_sharper(**v):
     return {**b1(s_moment)(**v), "noise": noise}
 
 
-def b2_sharper(**v):
+def b2(**v):
     L, c = v["L"], v["L"] * v["lam_admm"]
     noise, bias = (v["sigma_l"] + L * v["rho"]) ** 2, (v["sigma_g"] + L * v["rho"]) ** 2
     leak = c * v["lam"] / (1 - v["lam"])
@@ -125,20 +125,6 @@ def b2_sharper(**v):
         "sharpness": 2523 * (L * v["rho"]) ** 2,
     }
     return {name: value / 649 for name, value in parts.items()}
-
-
-def b2(**v):
-    L, pen = v["L"], v["lam_admm"]
-    noise, bias = (v["sigma_l"] + L * v["rho"]) ** 2, (v["sigma_g"] + L * v["rho"]) ** 2
-    c = L * pen
-    leak = c * v["lam"] / (1 - v["lam"])
-    return {
-        "optimization": 2.6 * v["f0_gap"] / (pen * v["T"]),
-        "noise": (2.6 * c + 8.5 * (c * theta(**v)) ** 2) * gamma2(**v) * noise / v["m"],
-        "drift": (c * progress(**v)) ** 2 * (152 * bias + 76 * noise),
-        "consensus": 30 * leak**2 * (bias + gamma2(**v) * noise),
-        "sharpness": 4 * (L * v["rho"]) ** 2,
-    }
 
 
 def corollary(sam):
@@ -257,16 +243,14 @@ TERMS = {
     ("dfedadmm.theorem_1", "printed"): lambda **v: {**basic(**v), **far(**v), **sharp(**v)},
     ("dfedadmm.theorem_1", "appendix"): appendix,
     ("dfedadmm.theorem_1", "corrected"): b1(s_bounded),
-    ("dfedadmm.theorem_1", "corrected_b0"): lambda **v: {**basic(**v), **far(**v)},
-    ("dfedadmm.theorem_1", "corrected_b1"): b1(s_moment),
-    ("dfedadmm.theorem_1", "corrected_b1_prime"): b1(s_moment, prime=True),
-    ("dfedadmm.theorem_1", "corrected_b2"): b2,
-    ("dfedadmm.theorem_1", "corrected_b1_sharper"): b1_sharper,
-    ("dfedadmm.theorem_1", "corrected_b2_sharper"): b2_sharper,
+    ("dfedadmm.theorem_1", "corrected_small_steps"): lambda **v: {**basic(**v), **far(**v)},
+    ("dfedadmm.theorem_1", "corrected_second_moment"): b1(s_moment),
+    ("dfedadmm.theorem_1", "corrected_any_penalty"): b1(s_moment, prime=True),
+    ("dfedadmm.theorem_1", "corrected_larger_penalty"): b1_sharper,
+    ("dfedadmm.theorem_1", "corrected_no_bounded_gradients"): b2,
     ("dfedadmm.corollary_1", "printed"): corollary(sam=True),
     ("dfedadmm.corollary_1", "printed_admm"): corollary(sam=False),
-    ("dfedadmm.corollary_1", "corrected"): corollary_b(2.24, 1.87),
-    ("dfedadmm.corollary_1", "corrected_sharper"): corollary_b(20 / 9, 1.8463),
+    ("dfedadmm.corollary_1", "corrected"): corollary_b(20 / 9, 1.8463),
     ("dfedadmm.corollary_1", "corrected_paper_schedule"): corollary_b_paper,
     ("dfedadmm.rate_abstract", "printed"): rate("optimization", "consensus"),
     ("dfedadmm.rate_abstract_sam", "printed"): rate("optimization", "consensus", "sharpness"),
@@ -298,7 +282,7 @@ def b2_conditions(**v):
 CONDITIONS = {
     ("dfedadmm.theorem_1", "printed"): printed_conditions,
     ("dfedadmm.theorem_1", "appendix"): printed_conditions,
-    ("dfedadmm.theorem_1", "corrected_b0"): lambda eta, lam_admm, K, L, **_: [
+    ("dfedadmm.theorem_1", "corrected_small_steps"): lambda eta, lam_admm, K, L, **_: [
         (96 * eta * K * L, 1),
         (eta, lam_admm),
         (lam_admm, K * eta),
@@ -307,19 +291,17 @@ CONDITIONS = {
         (eta, lam_admm),
         (2 * L * lam_admm, 1),
     ],
-    ("dfedadmm.theorem_1", "corrected_b1"): lambda eta, lam_admm, L, **_: [
+    ("dfedadmm.theorem_1", "corrected_second_moment"): lambda eta, lam_admm, L, **_: [
         (eta, lam_admm),
         (2 * L * lam_admm, 1),
     ],
-    ("dfedadmm.theorem_1", "corrected_b1_prime"): lambda eta, lam_admm, **_: [(eta, lam_admm)],
-    ("dfedadmm.theorem_1", "corrected_b2"): b2_conditions,
-    ("dfedadmm.theorem_1", "corrected_b2_sharper"): b2_conditions,
-    ("dfedadmm.theorem_1", "corrected_b1_sharper"): lambda eta, lam_admm, L, **_: [
+    ("dfedadmm.theorem_1", "corrected_any_penalty"): lambda eta, lam_admm, **_: [(eta, lam_admm)],
+    ("dfedadmm.theorem_1", "corrected_no_bounded_gradients"): b2_conditions,
+    ("dfedadmm.theorem_1", "corrected_larger_penalty"): lambda eta, lam_admm, L, **_: [
         (eta, lam_admm),
         (L * lam_admm, 1),
     ],
     ("dfedadmm.corollary_1", "corrected"): lambda K, T, **_: [(4 * K, T)],
-    ("dfedadmm.corollary_1", "corrected_sharper"): lambda K, T, **_: [(4 * K, T)],
     ("dfedadmm.corollary_1", "corrected_paper_schedule"): lambda K, T, **_: [(4, K * T)],
     ("dfedadmm.lemma_6", "printed"): sixth,
     ("dfedadmm.lemma_7", "printed"): sixth,
@@ -352,7 +334,6 @@ SCHEDULES = {
     ("dfedadmm.corollary_1", "printed_admm"): without_sam,
     ("dfedadmm.rate_abstract", "printed"): without_sam,
     ("dfedadmm.corollary_1", "corrected"): longer,
-    ("dfedadmm.corollary_1", "corrected_sharper"): longer,
 }
 
 
@@ -396,14 +377,12 @@ LABELS = {
 }
 
 REDERIVED = {
-    "Theorem B0": ("dfedadmm.theorem_1:corrected_b0",),
-    "Theorem B1": ("dfedadmm.theorem_1:corrected_b1",),
+    "Theorem B0": ("dfedadmm.theorem_1:corrected_small_steps",),
+    "Theorem B1": ("dfedadmm.theorem_1:corrected_second_moment",),
     "Theorem B1 with bounded gradients": ("dfedadmm.theorem_1:corrected",),
-    "Theorem B1'": ("dfedadmm.theorem_1:corrected_b1_prime",),
-    "Theorem B2": ("dfedadmm.theorem_1:corrected_b2",),
-    "Theorem B1, noise for any L lam < 1": ("dfedadmm.theorem_1:corrected_b1_sharper",),
-    "Theorem B2, exact values of the steps": ("dfedadmm.theorem_1:corrected_b2_sharper",),
+    "Theorem B1'": ("dfedadmm.theorem_1:corrected_any_penalty",),
+    "Theorem B2": ("dfedadmm.theorem_1:corrected_no_bounded_gradients",),
+    "Theorem B1, noise for any L lam < 1": ("dfedadmm.theorem_1:corrected_larger_penalty",),
     "Corollary B(i)": ("dfedadmm.corollary_1:corrected",),
-    "Corollary B(i), sharper": ("dfedadmm.corollary_1:corrected_sharper",),
     "Corollary B(ii)": ("dfedadmm.corollary_1:corrected_paper_schedule",),
 }

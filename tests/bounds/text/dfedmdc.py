@@ -267,11 +267,9 @@ ONE = {
     ("eq_36", "printed"): lambda K_u, L_u, T, **v: 1 / (K_u * T) + var(**v) / L_u**2,
 }
 M = {
-    "corrected": m_equal,
-    "corrected_weighted": m_weighted,
     "corrected_same_round": m_same_round,
-    "corrected_sharper": lambda **v: m_equal(start=2.07, stay=4.27, **v),
-    "corrected_weighted_sharper": lambda **v: m_weighted(start=2.07, stay=4.27, **v),
+    "corrected": lambda **v: m_equal(start=2.07, stay=4.27, **v),
+    "corrected_different_steps": lambda **v: m_weighted(start=2.07, stay=4.27, **v),
 }
 TERMS = {
     ("dfedmdc.theorem_1", "printed"): theorem_1,
@@ -307,8 +305,8 @@ def five(coupling=125, **v):
 
 
 def conditions_of(variant):
-    law = three if "weighted" in variant else five
-    return lambda **v: law(27 if "sharper" in variant else 125, **v)
+    law = three if variant == "corrected_different_steps" else five
+    return lambda **v: law(125 if variant == "corrected_same_round" else 27, **v)
 
 
 def late(T, lam, chi, **_):
@@ -402,16 +400,13 @@ LABELS = {
 
 REDERIVED = {
     "4.6, Theorem M, a = b": ("dfedmdc.theorem_1:corrected", "dfedmdc.theorem_2:corrected"),
-    "4.6, Theorem M": ("dfedmdc.theorem_1:corrected_weighted", "dfedmdc.theorem_2:corrected_weighted"),
+    "4.6, Theorem M": (
+        "dfedmdc.theorem_1:corrected_different_steps",
+        "dfedmdc.theorem_2:corrected_different_steps",
+    ),
     "4.6, Theorem M at V^t": (
         "dfedmdc.theorem_1:corrected_same_round",
         "dfedmdc.theorem_2:corrected_same_round",
-    ),
-    "4.6, Theorem M, sharper": (
-        "dfedmdc.theorem_1:corrected_sharper",
-        "dfedmdc.theorem_2:corrected_sharper",
-        "dfedmdc.theorem_1:corrected_weighted_sharper",
-        "dfedmdc.theorem_2:corrected_weighted_sharper",
     ),
     "4.6, a = b = 1/sqrt(T)": ("dfedmdc.rate_theorem_1:corrected", "dfedmdc.rate_theorem_2:corrected"),
     "4.6, u-drift": ("dfedmdc.lemma_3:corrected",),

@@ -117,7 +117,7 @@ def lemma_4_windows(**v):
     return first + 2 * (v["eta"] * at(**v) * big_g(**v) * once / v["delta"]) ** 2
 
 
-def theorem_b_sharper(**v):
+def theorem_b(**v):
     L, q = v["L"], v["q"]
     turn = v["eta"] * L * at(**v) / v["delta"] * (v["sigma_g"] + v["sigma_l"] + L * v["rho"])
     return {
@@ -133,18 +133,6 @@ def theorem_a_sharper(**v):
     root = v["rho"] + eta * path(**v) * g / d
     root += sqrt(v["x0_spread"] / (d * v["T"] * (1 - q * q))) + eta * at(**v) * g * q / (d * (1 - q))
     return {**leading(2, **v), "drift, consensus and sharpness": v["L"] ** 2 * root**2}
-
-
-def theorem_b(**v):
-    L, q = v["L"], v["q"]
-    turn = v["eta"] * L * at(**v) / v["delta"]
-    s = v["sigma_g"] + v["sigma_l"] + L * v["rho"]
-    return {
-        **leading(4, **v),
-        "initialization": 17 * L**2 * v["x0_spread"] / (v["delta"] * v["T"] * (1 - q)),
-        "drift and consensus": turn**2 * (96 + 390 * (q / (1 - q)) ** 2) * s**2,
-        "sharpness": 6 * (L * v["rho"]) ** 2,
-    }
 
 
 def minimal(**v):
@@ -244,9 +232,8 @@ TERMS = {
     ("dfedsgpsm.theorem_1", "corrected"): theorem_a,
     ("dfedsgpsm.theorem_1", "corrected_sharper"): theorem_a_sharper,
     ("dfedsgpsm.theorem_1", "corrected_windows"): theorem_a_windows,
-    ("dfedsgpsm.theorem_1", "corrected_b"): theorem_b,
-    ("dfedsgpsm.theorem_1", "corrected_b_sharper"): theorem_b_sharper,
-    ("dfedsgpsm.theorem_1", "corrected_minimal"): minimal,
+    ("dfedsgpsm.theorem_1", "corrected_no_bounded_gradients"): theorem_b,
+    ("dfedsgpsm.theorem_1", "corrected_any_step"): minimal,
     ("dfedsgpsm.corollary_1", "printed"): corollary,
     ("dfedsgpsm.corollary_1", "corrected"): corollary_a,
     ("dfedsgpsm.corollary_1", "corrected_windows"): corollary_a_windows,
@@ -282,13 +269,10 @@ CONDITIONS = {
     ("dfedsgpsm.theorem_1", "corrected"): half,
     ("dfedsgpsm.theorem_1", "corrected_windows"): half,
     ("dfedsgpsm.theorem_1", "corrected_sharper"): half,
-    **{
-        ("dfedsgpsm.theorem_1", variant): lambda **v: [
-            (24 * v["eta"] * v["L"] * at(**v) / v["delta"], 1 - v["q"])
-        ]
-        for variant in ("corrected_b", "corrected_b_sharper")
-    },
-    ("dfedsgpsm.theorem_1", "corrected_minimal"): lambda m, **_: [(2, m)],
+    ("dfedsgpsm.theorem_1", "corrected_no_bounded_gradients"): lambda **v: [
+        (24 * v["eta"] * v["L"] * at(**v) / v["delta"], 1 - v["q"])
+    ],
+    ("dfedsgpsm.theorem_1", "corrected_any_step"): lambda m, **_: [(2, m)],
     **{
         ("dfedsgpsm.corollary_1", variant): lambda **v: [(4 * (at(**v) / v["K"]) ** 2, v["T"])]
         for variant in ("corrected", "corrected_windows")
@@ -342,9 +326,8 @@ REDERIVED = {
     "4.2, Theorem A": ("dfedsgpsm.theorem_1:corrected",),
     "4.2, Theorem A, sharper": ("dfedsgpsm.theorem_1:corrected_sharper",),
     "4.2, Corollary A": ("dfedsgpsm.corollary_1:corrected",),
-    "4.3, Theorem B": ("dfedsgpsm.theorem_1:corrected_b",),
-    "4.3, Theorem B, sharper": ("dfedsgpsm.theorem_1:corrected_b_sharper",),
-    "4.4, minimal repair": ("dfedsgpsm.theorem_1:corrected_minimal",),
+    "4.3, Theorem B": ("dfedsgpsm.theorem_1:corrected_no_bounded_gradients",),
+    "4.4, minimal repair": ("dfedsgpsm.theorem_1:corrected_any_step",),
     "4.5, Lemma 2": ("dfedsgpsm.lemma_2:corrected",),
     "4.5, Lemma 3": ("dfedsgpsm.lemma_3:corrected",),
     "4.5, Lemma 4": ("dfedsgpsm.lemma_4:corrected",),

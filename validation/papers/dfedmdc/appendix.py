@@ -10,8 +10,8 @@ from dfltheory.bounds.papers.dfedmdc import PAPER
 from dfltheory.bounds.papers.dfedmdc.corrected import (
     A_STEP,
     B_STEP,
-    CONDITIONS,
     CORRECTED_ASSUMPTIONS,
+    ROUNDED,
     SIZE,
     a,
     b,
@@ -70,7 +70,7 @@ def lemmas() -> tuple[Theorem, ...]:
         unit=LENGTH_SQ,
     )
     small = Condition("eta_v <= 1/(2 K_v L_v)", 2 * eta_v * K_v * L_v, sp.Integer(1))
-    own = {"variant": "corrected", "assumptions": CORRECTED_ASSUMPTIONS, "conditions": CONDITIONS}
+    own = {"variant": "corrected", "assumptions": CORRECTED_ASSUMPTIONS, "conditions": ROUNDED.conditions()}
     shared, personal = 18 * eta_u**2 * K_u**2, 16 * eta_v**2 * K_v**2
     return (
         _entry("lemma", "lemma_1", power, lam**t, "Lemma 1", "Powers of the mixing matrix"),
@@ -287,7 +287,7 @@ def steps_corrected() -> tuple[Theorem, ...]:
     """The two steps of Theorem M's proof."""
     own = {
         "variant": "corrected",
-        "conditions": CONDITIONS[:2],  # the third is for what the rounds do to each other
+        "conditions": ROUNDED.conditions()[:2],  # the third is for what the rounds do to each other
         "assumptions": CORRECTED_ASSUMPTIONS,
         "definitions": (A_STEP, B_STEP, SIZE),
     }

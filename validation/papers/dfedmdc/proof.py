@@ -206,10 +206,8 @@ def scripts(number: int, proof: Proof) -> tuple[Script | Corollary, ...]:
     part, whole = (a / (4 * L_u), b / (4 * L_v)), (1 / L_u, 1 / L_v, 4 / a)
     equal = (*RANGES[:2], sizes), {**VALUES, eta_v: A_ / ((1 + x) * K_v * L_v)}
     made = {
-        "corrected_weighted": (lambda **w: proof.theorem(w, *part), (*RANGES, sizes), VALUES),
-        "corrected_weighted_sharper": (lambda **w: proof.theorem(w, *part), (*RANGES, sizes), VALUES),
+        "corrected_different_steps": (lambda **w: proof.theorem(w, *part), (*RANGES, sizes), VALUES),
         "corrected": (lambda **w: proof.theorem(w, *whole), *equal),
-        "corrected_sharper": (lambda **w: proof.theorem(w, *whole), *equal),
         "corrected_same_round": (lambda **w: proof.same_round(w), *equal),
     }
     return (

@@ -334,7 +334,7 @@ ERRATA: tuple[Erratum, ...] = (
             "dfedsam.corollary_4_8": {"common_start": True},
             "dfedsam.corollary_4_8:appendix_any_rho": {"common_start": True},
         },
-        corrected="dfedsam.theorem_4_5:corrected_init",
+        corrected="dfedsam.theorem_4_5:corrected_different_starts",
         witness="dfedsam.corollary_4_6",
     ),
     Erratum(

@@ -233,20 +233,17 @@ SCRIPTS = (
         {dbar: path / at},
         weights={"noise": HALVES},
     ),
-    *(
-        Script(
-            f"dfedsgpsm.theorem_1:{variant}",
-            theorem_b,
-            GRANTS,
-            B_RANGES,
-            B_VALUES,
-            (MOMENTUM,),
-            weights={"far": B_FAR, "noise": HALVES},
-        )
-        for variant in ("corrected_b", "corrected_b_sharper")
+    Script(
+        "dfedsgpsm.theorem_1:corrected_no_bounded_gradients",
+        theorem_b,
+        GRANTS,
+        B_RANGES,
+        B_VALUES,
+        (MOMENTUM,),
+        weights={"far": B_FAR, "noise": HALVES},
     ),
     Script(
-        "dfedsgpsm.theorem_1:corrected_minimal",
+        "dfedsgpsm.theorem_1:corrected_any_step",
         partial(theorem_a, size=s.x0_sq),
         GRANTS,
         RANGES,
@@ -255,7 +252,7 @@ SCRIPTS = (
         weights={"far": A_FAR, "noise": HALVES},
         case=Condition("eta L at <= 1/2", 2 * eta * L * at, sp.Integer(1)),
         otherwise=Script(
-            "dfedsgpsm.theorem_1:corrected_minimal",
+            "dfedsgpsm.theorem_1:corrected_any_step",
             long_steps,
             GRANTS,
             lags=(MOMENTUM,),

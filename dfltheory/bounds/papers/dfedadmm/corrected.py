@@ -1,9 +1,8 @@
-"""DFedADMM re-derived: Theorems B0, B1, B1' and B2, rounded and with the constants that their proofs give;
-Corollary B."""
+"""DFedADMM re-derived: Theorems B0, B1, B1' and B2, and Corollary B."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import sympy as sp
 from sympy import sqrt
@@ -80,7 +79,7 @@ P = Definition(
     "p",
     "share of the way that the local steps go",
     ("eta", "lam_admm", "K"),
-    lambda eta, penalty, steps: admm.gamma(eta, penalty, steps - 1),
+    admm.gamma_before,
 )
 
 
@@ -107,10 +106,10 @@ S_MOMENT = Definition(S, sqrt(S2), "S", "second moment of the stochastic gradien
 STEP_ADMM = Condition("eta <= lam_admm", eta, pen)
 
 
-def corrected_b0() -> Theorem:
+def small_steps() -> Theorem:
     """The printed theorem holds without SAM once eta <= lam_admm."""
     return theorem(
-        "corrected_b0",
+        "corrected_small_steps",
         "Convergence of DFedADMM, the printed bound with its condition repaired",
         "Theorem 1 repaired (Theorem B0; rho = 0)",
         definitions=(KAPPA,),
@@ -152,7 +151,7 @@ def corrected() -> tuple[Theorem, ...]:
             scope=RE_DERIVED,
         ),
         theorem(
-            "corrected_b1",
+            "corrected_second_moment",
             "Convergence of DFedADMM and DFedADMM-SAM for a second moment S2, re-derived",
             "Theorem 1 re-derived (Theorem B1)",
             definitions=(*weights, V_DEFINITION, S_MOMENT),
@@ -162,7 +161,7 @@ def corrected() -> tuple[Theorem, ...]:
             scope=UNBOUNDED,
         ),
         theorem(
-            "corrected_b1_prime",
+            "corrected_any_penalty",
             "Convergence of DFedADMM and DFedADMM-SAM for any penalty, re-derived",
             "Theorem 1 re-derived (Theorem B1')",
             definitions=(THETA, P, S_MOMENT),
@@ -174,49 +173,26 @@ def corrected() -> tuple[Theorem, ...]:
     )
 
 
-@dataclass(frozen=True)
-class Constants:
-    """The constants of Theorem B2 by term; ``noise_dual`` stands before the noise in w^t - xbar^t."""
+def no_bounded_gradients() -> Theorem:
+    """Theorem B2, with what the steps of its proof multiply to.
 
-    optimization: Expr
-    noise: Expr
-    noise_dual: Expr
-    drift: Expr
-    drift_noise: Expr
-    consensus: Expr
-    sharpness: Expr
-
-    def terms(self) -> dict[str, Expr]:
-        """The right-hand side with these constants."""
-        spread = L * pen * lam / (1 - lam)
-        return {
-            "optimization": self.optimization * f0 / (pen * T),
-            "noise": (self.noise * L * pen + self.noise_dual * (L * pen * theta) ** 2) * Gamma2 * V / m,
-            "drift": (L * pen * p) ** 2 * (self.drift * Z + self.drift_noise * V),
-            "consensus": self.consensus * spread**2 * (Z + Gamma2 * V),
-            "sharpness": self.sharpness * L**2 * rho**2,
-        }
-
-
-ROUNDED = Constants(
-    optimization=R(13, 5),
-    noise=R(13, 5),
-    noise_dual=R(17, 2),
-    drift=sp.Integer(152),
-    drift_noise=sp.Integer(76),
-    consensus=sp.Integer(30),
-    sharpness=sp.Integer(4),
-)
-
-
-def corrected_b2(variant: str = "corrected_b2", source: str = "", constants: Constants = ROUNDED) -> Theorem:
-    """Theorem B2: no bounded gradients."""
+    The proof splits ||U + N||^2 so that all of ||U||^2 is used up.
+    """
+    spread = L * pen * lam / (1 - lam)
+    noise = R(9, 4) * L * pen + R(5430, 649) * (L * pen * theta) ** 2
+    drift = R(98304, 649) * Z + R(49152, 649) * V
     return theorem(
-        variant,
-        f"Convergence of DFedADMM and DFedADMM-SAM without bounded gradients, re-derived{source}",
-        f"Theorem 1 re-derived (Theorem B2{source})",
+        "corrected_no_bounded_gradients",
+        "Convergence of DFedADMM and DFedADMM-SAM without bounded gradients, re-derived",
+        "Theorem 1 re-derived (Theorem B2)",
         definitions=(GAMMA, THETA, P, GAMMA2, V_DEFINITION, Z_DEFINITION),
-        parts=constants.terms(),
+        parts={
+            "optimization": R(1682, 649) * f0 / (pen * T),
+            "noise": noise * Gamma2 * V / m,
+            "drift": (L * pen * p) ** 2 * drift,
+            "consensus": R(18432, 649) * spread**2 * (Z + Gamma2 * V),
+            "sharpness": R(2523, 649) * L**2 * rho**2,
+        },
         conditions=(
             STEP_ADMM,
             Condition("lam_admm <= 1/(4 L)", 4 * L * pen, sp.Integer(1)),
@@ -235,7 +211,7 @@ def corrected_corollaries() -> tuple[Theorem, ...]:
     fields = {
         "kind": "corollary",
         "order": False,
-        "of": ("dfedadmm.theorem_1", "corrected_b1"),
+        "of": ("dfedadmm.theorem_1", "corrected_second_moment"),
         "assumptions": (*CORRECTED_ASSUMPTIONS, MOMENT),
         "scope": UNBOUNDED,
     }
@@ -244,17 +220,17 @@ def corrected_corollaries() -> tuple[Theorem, ...]:
         Definition(d.symbol, d.expr.xreplace(ratio), d.latex, d.meaning) for d in (GAMMA, THETA, P, GAMMA2)
     )
     own = {"lam_admm": sqrt(K / T) / L, "eta": 1 / (L * sqrt(K * T)), "rho": rho0 / sqrt(T)}
+    path = R(18463, 10000)  # of theta + 2p over all K; K Gamma_2 is at most 10/9
 
-    def first(variant: str, source: str, weights: Expr, path: Expr) -> Theorem:
-        """With bounds of K Gamma_2 and of theta + 2p over all K."""
-        return rate(
+    return (
+        rate(
             "corollary_1",
-            variant,
-            f"Rate of DFedADMM and DFedADMM-SAM under lam_admm = sqrt(K/T)/L, re-derived{source}",
-            f"Corollary 1 re-derived (Corollary B(i){source})",
+            "corrected",
+            "Rate of DFedADMM and DFedADMM-SAM under lam_admm = sqrt(K/T)/L, re-derived",
+            "Corollary 1 re-derived (Corollary B(i))",
             {
                 "optimization": 2 * L * f0 / sqrt(K * T),
-                "noise": 2 * weights * V / (m * sqrt(K * T)),
+                "noise": R(20, 9) * V / (m * sqrt(K * T)),
                 "dual, consensus and sharpness": (
                     L * rho0 / sqrt(T) + sqrt(K / T) * S * (path + lam / (1 - lam))
                 )
@@ -263,11 +239,7 @@ def corrected_corollaries() -> tuple[Theorem, ...]:
             definitions=(noise, S_MOMENT),
             conditions=(Condition("T >= 4 K", 4 * K, T),),
             **{**fields, "schedule": own},
-        )
-
-    return (
-        first("corrected", "", R(28, 25), R(187, 100)),
-        first("corrected_sharper", ", sharper", R(10, 9), R(18463, 10000)),
+        ),
         rate(
             "corollary_1",
             "corrected_paper_schedule",
@@ -288,24 +260,12 @@ def corrected_corollaries() -> tuple[Theorem, ...]:
     )  # fmt: skip
 
 
-EXACT = Constants(
-    optimization=R(1682, 649),
-    noise=R(9, 4),
-    noise_dual=R(5430, 649),
-    drift=R(98304, 649),
-    drift_noise=R(49152, 649),
-    consensus=R(18432, 649),
-    sharpness=R(2523, 649),
-)
-"""What the steps of B2's proof multiply to; ||U + N||^2 is split so that all of ||U||^2 is used up."""
-
-
-def corrected_b1_sharper() -> Theorem:
+def larger_penalty() -> Theorem:
     """Theorem B1 with ||U + N||^2 <= ||U||^2/(L lam_admm) + ||N||^2/(1 - L lam_admm): any L lam_admm < 1."""
     return theorem(
-        "corrected_b1_sharper",
+        "corrected_larger_penalty",
         "Convergence of DFedADMM and DFedADMM-SAM for a second moment S2, re-derived, smaller noise",
-        "Theorem 1 re-derived (Theorem B1, sharper)",
+        "Theorem 1 re-derived (Theorem B1, any lam_admm < 1/L)",
         definitions=(GAMMA, THETA, P, GAMMA2, V_DEFINITION, S_MOMENT),
         parts=moment_terms(L * pen * Gamma2 * V / (m * (1 - L * pen))),
         conditions=(STEP_ADMM, Condition("lam_admm < 1/L", L * pen, sp.Integer(1), strict=True)),
@@ -315,13 +275,12 @@ def corrected_b1_sharper() -> Theorem:
 
 
 def statements() -> tuple[Theorem, ...]:
-    """Theorems B0, B1, B1', B2, the sharper forms of B1 and B2, and Corollary B."""
+    """Theorems B0, B1 (also for larger penalties), B1' and B2, and Corollary B."""
     return (
         *corrected(),
-        corrected_b0(),
-        corrected_b2(),
-        corrected_b1_sharper(),
-        corrected_b2("corrected_b2_sharper", ", unrounded", EXACT),
+        small_steps(),
+        larger_penalty(),
+        no_bounded_gradients(),
         *corrected_corollaries(),
     )
 

@@ -1,5 +1,5 @@
-"""DFedMDC and DFedSMDC re-derived: Theorem M for a = b, for any a and b, and with the gradient at V^t; with
-the constants that its proof gives, rounded and not; and its rate."""
+"""DFedMDC and DFedSMDC re-derived: Theorem M for a = b, for any a and b, and with the gradient at V^t; and
+its rate."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ SIZE_PLAIN = Definition(size, sigma_u + delta_u, "s", "noise and diversity of th
 
 @dataclass(frozen=True)
 class Constants:
-    """Where Theorem M was rounded: before the start, before the consensus, and in its third condition."""
+    """Constants of Theorem M: of the start, of the consensus, and of its third condition."""
 
     spread: Expr
     consensus: Expr
@@ -122,11 +122,10 @@ ROUNDED = Constants(R(8, 3), sp.Integer(18), 125)
 EXACT = Constants(R(207, 100) / (1 + lam), R(427, 100), 27)
 """By p = lam/(1 - a): (1 - a)(1 - p) = 1 - a - lam >= (31/32)(1 - lam), so 2 (32/31) and 4 (32/31)^2 stand
 here, and a quarter of the shared gradient is left with 27."""
-CONDITIONS = ROUNDED.conditions()
 EQUAL_STEPS = (Condition("a <= b", a, b), Condition("b <= a", b, a))
 
 
-def _equal_terms(radius: Expr, constants: Constants = ROUNDED) -> dict[str, Expr]:
+def _equal_terms(radius: Expr, constants: Constants) -> dict[str, Expr]:
     return {
         "optimization": 4 * f0 / (a * T),
         **constants.disagreement(R(604, 100) + 6 * chi**2),
@@ -137,10 +136,10 @@ def _equal_terms(radius: Expr, constants: Constants = ROUNDED) -> dict[str, Expr
     }
 
 
-def _weighted_terms(radius: Expr, constants: Constants = ROUNDED) -> dict[str, Expr]:
+def _weighted_terms(radius: Expr) -> dict[str, Expr]:
     return {
         "optimization": f0 / T,
-        **constants.disagreement(R(151, 100) * a + R(3, 2) * b * chi**2),
+        **EXACT.disagreement(R(151, 100) * a + R(3, 2) * b * chi**2),
         "drift": R(64, 10) * a**3 * size**2 / L_u,
         "noise of the shared part": a**2 * sigma_u**2 / (m * K_u * L_u),
         "noise of the personal part": R(14, 10) * b**2 * sigma_v**2 / L_v,
@@ -150,41 +149,48 @@ def _weighted_terms(radius: Expr, constants: Constants = ROUNDED) -> dict[str, E
 
 def _same_round_terms(radius: Expr) -> dict[str, Expr]:
     at_same = sp.Max(sp.Integer(2), 1 + R(46, 10) * chi**2 * b**2)
-    moved = {name: at_same * term for name, term in _equal_terms(radius).items()}
+    moved = {name: at_same * term for name, term in _equal_terms(radius, ROUNDED).items()}
     return {**moved, "change of the personal part": R(46, 10) * chi**2 * b**2 * sigma_v**2 / L_v}
 
 
 def theorem_m() -> tuple[Theorem, ...]:
     """Theorem M for both algorithms: a = b, general a and b, and with the gradient at V^t."""
     made: list[Theorem] = []
-    both = "re-derived (Theorem M, a = b)"
     for number, radius, own in ((1, sp.S.Zero, SIZE_PLAIN), (2, rho, SIZE)):
         common = {
             "definitions": (A_STEP, B_STEP, own),
             "assumptions": CORRECTED_ASSUMPTIONS,
             "scope": RE_DERIVED[number],
         }
-        equal = {"conditions": (*CONDITIONS, *EQUAL_STEPS), **common}
-        sharp = {"conditions": (*EXACT.conditions(), *EQUAL_STEPS), **common}
         made += [
-            theorem(number, "corrected", both, NEXT_LHS, _equal_terms(radius), **equal),
             theorem(
-                number, "corrected_weighted", "re-derived (Theorem M)", WEIGHTED_LHS, _weighted_terms(radius),
-                conditions=CONDITIONS, **common,
+                number,
+                "corrected",
+                "re-derived (Theorem M, a = b)",
+                NEXT_LHS,
+                _equal_terms(radius, EXACT),
+                conditions=(*EXACT.conditions(), *EQUAL_STEPS),
+                **common,
             ),
             theorem(
-                number, "corrected_same_round", "re-derived (Theorem M, a = b, at V^t)", SAME_LHS,
-                _same_round_terms(radius), **equal,
+                number,
+                "corrected_different_steps",
+                "re-derived (Theorem M)",
+                WEIGHTED_LHS,
+                _weighted_terms(radius),
+                conditions=EXACT.conditions(),
+                **common,
             ),
             theorem(
-                number, "corrected_sharper", "re-derived (Theorem M, a = b, sharper)", NEXT_LHS,
-                _equal_terms(radius, EXACT), **sharp,
+                number,
+                "corrected_same_round",
+                "re-derived (Theorem M, a = b, at V^t)",
+                SAME_LHS,
+                _same_round_terms(radius),
+                conditions=(*ROUNDED.conditions(), *EQUAL_STEPS),
+                **common,
             ),
-            theorem(
-                number, "corrected_weighted_sharper", "re-derived (Theorem M, sharper)", WEIGHTED_LHS,
-                _weighted_terms(radius, EXACT), conditions=EXACT.conditions(), **common,
-            ),
-        ]  # fmt: skip
+        ]
     return tuple(made)
 
 
@@ -198,7 +204,7 @@ def corollary_m() -> tuple[Theorem, ...]:
         ("DFedMDC", 1, sp.S.Zero, SIZE_PLAIN),
         ("DFedSMDC", 2, rho, SIZE),
     ):
-        terms = _equal_terms(radius)
+        terms = _equal_terms(radius, ROUNDED)
         made.append(
             Theorem(
                 key=f"dfedmdc.rate_theorem_{number}",

@@ -1,5 +1,4 @@
-"""DFedSAM re-derived: Theorem A, from a common and from arbitrary starts, with the constants that its proof
-gives, rounded and not; Corollary A."""
+"""DFedSAM re-derived: Theorem A, from a common and from arbitrary starts, and Corollary A."""
 
 from __future__ import annotations
 
@@ -93,10 +92,18 @@ class Constants:
         }
 
 
-ROUNDED = Constants(R(9, 4), R(9, 4), R(9, 4), sp.Integer(16), sp.Integer(8), sp.Integer(12))
+EXACT = Constants(
+    optimization=R(606, 271),
+    noise=R(606, 271),
+    sharpness=R(606, 271),
+    consensus=R(4224, 271),
+    drift=R(2048, 271),
+    drift_noise=R(2944, 271),
+)
+"""What the steps of the proof multiply to."""
 
 
-def corrected(variant: str = "corrected", source: str = "", constants: Constants = ROUNDED) -> Theorem:
+def corrected(variant: str = "corrected", source: str = "", constants: Constants = EXACT) -> Theorem:
     """Theorem A: common start."""
     return theorem(
         variant,
@@ -116,20 +123,26 @@ def corrected(variant: str = "corrected", source: str = "", constants: Constants
     )
 
 
-ROUNDED_INIT = replace(ROUNDED, consensus=sp.Integer(32), spread=sp.Integer(11))
+EXACT_FROM_DIFFERENT_STARTS = Constants(
+    optimization=R(230, 103),
+    noise=R(230, 103),
+    sharpness=R(230, 103),
+    consensus=R(3168, 103),
+    drift=R(768, 103),
+    drift_noise=R(1104, 103),
+    spread=R(1056, 103),
+)
 
 
-def corrected_init(
-    variant: str = "corrected_init", source: str = "", constants: Constants = ROUNDED_INIT
-) -> Theorem:
+def different_starts() -> Theorem:
     """Theorem A from arbitrary starts."""
     return theorem(
-        variant,
-        f"Convergence of DFedSAM and DFedSAM-MGS from arbitrary starts, re-derived{source}",
-        f"Theorem 4.5 re-derived (Theorem A, arbitrary initialization{source})",
+        "corrected_different_starts",
+        "Convergence of DFedSAM and DFedSAM-MGS from arbitrary starts, re-derived",
+        "Theorem 4.5 re-derived (Theorem A, arbitrary initialization)",
         lhs=MEAN_0_T,
         definitions=(V_DEFINITION, Z_DEFINITION),
-        parts=constants.terms(),
+        parts=EXACT_FROM_DIFFERENT_STARTS.terms(),
         conditions=(
             STEP_CORRECTED,
             Condition("12 eta K L lam^Q <= 1 - lam^Q", 12 * eta * K * L * lam**Q, 1 - lam**Q),
@@ -172,16 +185,7 @@ def corollary_a(key: str) -> Theorem:
     )
 
 
-EXACT = Constants(
-    optimization=R(606, 271),
-    noise=R(606, 271),
-    sharpness=R(606, 271),
-    consensus=R(4224, 271),
-    drift=R(2048, 271),
-    drift_noise=R(2944, 271),
-)
-"""What the steps of the proof multiply to; the printed 9/4, 16, 8 and 12 are these rounded up."""
-WEIGHTED = Constants(
+LESS_NOISE = Constants(
     optimization=R(2209, 1000),
     noise=R(1263, 1000),
     sharpness=R(22493, 10000),
@@ -189,9 +193,9 @@ WEIGHTED = Constants(
     drift=R(399, 50),
     drift_noise=R(1193, 100),
 )
-"""The same steps with weights in every square of a sum (``script.py``): less noise and consensus, a
-little more of the other terms than ``EXACT``."""
-TIGHT = Constants(
+"""The same steps with other weights in every square of a sum: less noise and consensus, a little more of
+the other terms than ``EXACT``."""
+LESS_CONSENSUS = Constants(
     optimization=R(2179, 1000),
     noise=R(383, 200),
     sharpness=R(3919, 1000),
@@ -202,26 +206,15 @@ TIGHT = Constants(
 )
 """The least bound at typical points that a search over the weights has found: a quarter of the consensus
 of ``EXACT``, for more drift and sharpness."""
-EXACT_INIT = Constants(
-    optimization=R(230, 103),
-    noise=R(230, 103),
-    sharpness=R(230, 103),
-    consensus=R(3168, 103),
-    drift=R(768, 103),
-    drift_noise=R(1104, 103),
-    spread=R(1056, 103),
-)
 
 
 def statements() -> tuple[Theorem, ...]:
-    """Theorem A for a common and for arbitrary starts, rounded and not; Corollary A."""
+    """Theorem A for a common start, with three choices of weights, and for arbitrary starts; Corollary A."""
     return (
         corrected(),
-        corrected_init(),
-        corrected("corrected_sharper", ", unrounded", EXACT),
-        corrected("corrected_weighted", ", weighted", WEIGHTED),
-        corrected("corrected_tight", ", least at typical points", TIGHT),
-        corrected_init("corrected_init_sharper", ", unrounded", EXACT_INIT),
+        different_starts(),
+        corrected("corrected_less_noise", ", less noise", LESS_NOISE),
+        corrected("corrected_less_consensus", ", less consensus", LESS_CONSENSUS),
         corollary_a("corollary_4_6"),
         corollary_a("corollary_4_8"),
     )
