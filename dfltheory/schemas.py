@@ -174,6 +174,7 @@ def _reason(detail: Mapping[str, Any]) -> str:
     if detail["type"] in _REASONS:
         return _REASONS[detail["type"]]
     message = detail["msg"].removeprefix("Value error, ")
+    message = re.sub(r" after validation, not \d+$", "", message)
     return re.sub(r"^(Input|String|List|Dictionary|Value|Tuple) should ", "must ", message)
 
 

@@ -57,7 +57,7 @@ def cases(quick: bool = True) -> list[Case]:
     K, eta = 2, 1 / (4 * 192)
     sam = dfl.algorithms.DFedSAM(eta=0.004, K=5, rho=1.0)
     admm = dfl.algorithms.DFedADMMSAM(eta=eta, K=K, lam=0.9 * K * eta, rho=1.0)
-    place = {"group": GROUP, "row": ""}
+    place: dict[str, Any] = {"group": GROUP, "row": ""}
     key = "dfedsgpsm.theorem_1"
     momentum = replace(built(read_document(MOMENTUM)["instance"]), seeds=1, rounds=1500)
     return [

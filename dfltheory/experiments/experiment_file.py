@@ -24,6 +24,7 @@ from dfltheory.errors import InputError, UnknownNameError
 from dfltheory.experiments.cases import Case, statements
 from dfltheory.experiments.cell import Cell, check_code
 from dfltheory.experiments.schema import FILE_SECTIONS, Outline, TheoremSection
+from dfltheory.files import read_bytes
 from dfltheory.own import Trust, require_trust, trusting
 from dfltheory.schemas import read_model
 from dfltheory.training.document import located, short
@@ -139,12 +140,9 @@ def load_document(path: str | Path) -> dict[str, Any]:
     """
     file = Path(path)
     kind, parse = ("JSON", json.loads) if file.suffix.lower() == ".json" else ("TOML", tomllib.loads)
-    if not file.exists():
-        raise InputError(f"{path} does not exist: give an experiment file (see docs/experiment-files.md)")
-    if not file.is_file() or file.stat().st_size > MAX_BYTES:
-        raise InputError(f"{path} must be a regular file of at most {MAX_BYTES} bytes")
+    content = read_bytes(path, MAX_BYTES)
     try:
-        document = parse(file.read_text(encoding="utf-8"))
+        document = parse(content.decode("utf-8"))
     except (ValueError, RecursionError) as error:
         raise InputError(f"{path} is not valid {kind}: {error}") from None
     if _depth(document) > MAX_DEPTH:

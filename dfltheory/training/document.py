@@ -28,10 +28,18 @@ def _different(indices: int | list[int]) -> int | list[int]:
 
 
 def _one_shape(start: list[Any]) -> list[Any]:
-    shapes = {len(entry) if isinstance(entry, list) else None for entry in start}
-    if len(shapes) > 1:
-        raise ValueError("must be numbers, or one list of numbers for each client, all of one length")
+    if _shape(start) is None:
+        raise ValueError("must be numbers, or lists of numbers that are all of one length")
     return start
+
+
+def _shape(value: Any) -> tuple[int, ...] | None:
+    """Return the shape of nested lists; None if their lengths differ."""
+    if not isinstance(value, list):
+        return ()
+    shapes = {_shape(entry) for entry in value}
+    shape = shapes.pop()
+    return None if shapes or shape is None else (len(value), *shape)
 
 
 def _square(matrix: list[list[float]]) -> list[list[float]]:
@@ -52,7 +60,11 @@ Count = Annotated[int, Field(ge=1)]
 Index = Annotated[int, Field(ge=0)]
 Seeds = Annotated[Count | Annotated[list[Index], Field(min_length=1)], AfterValidator(_different)]
 Point = Annotated[list[float], Field(min_length=1)]
-Start = Annotated[list[float | Point], Field(min_length=1), AfterValidator(_one_shape)]
+Start = Annotated[
+    list[float | Annotated[list[float | Point], Field(min_length=1)]],
+    Field(min_length=1),
+    AfterValidator(_one_shape),
+]
 
 
 # -- sections ----------------------------------------------------------------------------
@@ -112,7 +124,8 @@ class RunSection(Schema):
     seed: Index = Field(0, description="root seed of the runs (the task has a seed of its own)")
     x0: Start | None = Field(
         None,
-        description="where the models start: d numbers, or m lists of them; without it the task's own start",
+        description="where the models start: d numbers, m lists of them, or these for each seed; without it the "
+        "task's own start",
     )
     evaluate_every: Count = Field(1, description="measure rounds 0, n, 2n, ... and the last")
     keep_models: bool = Field(False, description="keep the final models (seeds, m, d) in a sweep's cells")

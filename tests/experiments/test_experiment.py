@@ -238,7 +238,7 @@ def test_the_running_band_ends_in_the_verdicts_interval(study):
 
 
 def test_a_schedule_without_its_constants_is_refused():
-    class Unknown(type(cases()[0].task)):
+    class Unknown(type(cases()[0].instance.task)):
         constants = dfl.ProblemConstants(sigma_l=0.1)
 
     unknown = Unknown(1.0, np.zeros((4, 3)))

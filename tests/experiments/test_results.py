@@ -108,7 +108,7 @@ def test_no_field_of_a_verdict_is_forgotten():
 def test_what_is_no_verdict_is_refused(results, spoilt):
     with pytest.raises(DataError, match="not a verdict"):
         verdict_from_dict(results.cells[0].record["verdicts"][0] | spoilt)
-    with pytest.raises(DataError, match="KeyError: 'kind'"):
+    with pytest.raises(DataError, match="kind"):
         verdict_from_dict({})
 
 

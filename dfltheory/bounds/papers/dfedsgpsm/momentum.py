@@ -41,7 +41,9 @@ def delay_form(steps: Expr) -> Expr:
     ) / free
 
 
-AT = Definition(at, total_form(K), r"\tilde\alpha", "sum of the momentum weights", ("alpha", "K"), momentum.total)
+AT = Definition(
+    at, total_form(K), r"\tilde\alpha", "sum of the momentum weights", ("alpha", "K"), momentum.total
+)
 AT_BEFORE = Definition(
     at_before,
     total_form(K - 1),
@@ -51,10 +53,20 @@ AT_BEFORE = Definition(
     momentum.total_before,
 )
 SUM_C2 = Definition(
-    sum_c2, square_form(K), r"\sum_s c_s^2", "sum of the squared momentum weights", ("alpha", "K"), momentum.squares
+    sum_c2,
+    square_form(K),
+    r"\sum_s c_s^2",
+    "sum of the squared momentum weights",
+    ("alpha", "K"),
+    momentum.squares,
 )
 DBAR = Definition(
-    dbar, delay_form(K) / total_form(K), r"\bar d", "mean path of the local steps", ("alpha", "K"), momentum.mean_path
+    dbar,
+    delay_form(K) / total_form(K),
+    r"\bar d",
+    "mean path of the local steps",
+    ("alpha", "K"),
+    momentum.mean_path,
 )
 
 __all__ = ["AT", "AT_BEFORE", "DBAR", "SUM_C2", "at", "at_before", "dbar", "sum_c2"]
