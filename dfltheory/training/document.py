@@ -124,8 +124,8 @@ class RunSection(Schema):
     seed: Index = Field(0, description="root seed of the runs (the task has a seed of its own)")
     x0: Start | None = Field(
         None,
-        description="where the models start: d numbers, m lists of them, or these for each seed; without it the "
-        "task's own start",
+        description="where the models start: d numbers, m lists of them, or these for each seed; without it "
+        "the task's own start",
     )
     evaluate_every: Count = Field(1, description="measure rounds 0, n, 2n, ... and the last")
     keep_models: bool = Field(False, description="keep the final models (seeds, m, d) in a sweep's cells")
