@@ -89,6 +89,8 @@ class Quantity:
             If it is not a number, not finite, or out of range: one line with the first such value.
         """
         try:
+            if isinstance(value, str):
+                raise TypeError("text")
             array = np.asarray(value, dtype=float)
         except (TypeError, ValueError):
             raise InputError(

@@ -18,14 +18,14 @@ from pydantic import ValidationError
 
 from dfltheory.bounds.clauses import Condition, Definition, LeftSide
 from dfltheory.bounds.comparisons import conditions_of
-from dfltheory.bounds.expansion import check_expansion
+from dfltheory.bounds.expansion import check_expansion, formulas_of
 from dfltheory.bounds.file_positions import FilePositions
 from dfltheory.bounds.formulas import FormulaError, read_comparison, read_formula
 from dfltheory.bounds.measures import BLOCK_FACTORS, MEASURES
 from dfltheory.bounds.numeric_functions import numeric_function
 from dfltheory.bounds.paper import Paper
 from dfltheory.bounds.scope import LAWS, Scope
-from dfltheory.bounds.symbols import Quantity, with_quantities
+from dfltheory.bounds.symbols import Quantity, checked_new, with_quantities
 from dfltheory.bounds.theorem import ProofStep, Theorem
 from dfltheory.bounds.theorem_models import (
     FORMAT,
@@ -41,15 +41,14 @@ from dfltheory.bounds.units import Expr
 from dfltheory.errors import DFLTheoryError, InputError
 from dfltheory.own import Trust, own, require_trust
 
-LARGEST = 1_000_000
+LARGEST = 250_000
 """Most bytes of a theorem file."""
 DEEPEST_KEY = 10
-"""Most parts of a dotted key, and most brackets that open one after the other: the reader of TOML has no limit."""
+"""Most dots in a line, and most brackets that are open, both outside of texts."""
 EXACT_GRADIENTS = "exact gradients"
 """Name of the condition sigma_l = 0, which ``noise = "none"`` adds."""
 
-_DOTTED = re.compile(rf"(?:[A-Za-z0-9_\-\"']+[ \t]*\.[ \t]*){{{DEEPEST_KEY},}}")
-_OPEN = re.compile(rf"(?:[\[{{][ \t\r\n]*){{{DEEPEST_KEY},}}")
+_QUOTED = re.compile(r'"""[\s\S]*?"""|' r"'''[\s\S]*?'''|" r'"[^"\n]*"|' r"'[^'\n]*'|#[^\n]*")
 _CODE = re.compile(r".+\.py:[A-Za-z_][\w.]*")
 _WORDS = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 
@@ -112,6 +111,11 @@ def read_theorems(text: str, name: str, folder: Path | None = None, *, trust: Tr
     return _Reader(text.replace("\r\n", "\n"), name, folder or Path(), trust).file()
 
 
+def template() -> str:
+    """A commented theorem file to start from."""
+    return (Path(__file__).parent / "template.toml").read_text(encoding="utf-8")
+
+
 class _Reader:
     """Reads one file."""
 
@@ -155,7 +159,7 @@ class _Reader:
 
     def _tables(self) -> FileTables:
         """The file as data models."""
-        if _DOTTED.search(self._text) or _OPEN.search(self._text):
+        if _depth(self._text) > DEEPEST_KEY:
             raise InputError(f"{self._name}: keys and lists are at most {DEEPEST_KEY} deep in a theorem file")
         try:
             document = tomllib.loads(self._text)
@@ -165,7 +169,11 @@ class _Reader:
             raise InputError(f"{self._name} is not TOML: {type(wrong).__name__}") from None
         version = document.get("format")
         if version != FORMAT or isinstance(version, bool):
-            self.stop(("format",), f"format = {version!r:.40} must be {FORMAT}, the version of the format")
+            self.stop(
+                ("format",),
+                f"format = {version!r:.40} must be {FORMAT}, the version of the format of theorem files; an "
+                "experiment file is given as --config FILE",
+            )
         try:
             return FileTables.model_validate(document)
         except ValidationError as wrong:
@@ -198,7 +206,7 @@ class _Reader:
         else:
             of = table.of
         neutral = None if table.neutral is None else float(table.neutral)
-        return Quantity(
+        quantity = Quantity(
             name=name,
             latex=table.latex or name,
             unit=unit,
@@ -212,6 +220,8 @@ class _Reader:
             step=table.step,
             of=of,
         )
+        self.reading(path, None, lambda: checked_new(quantity))
+        return quantity
 
     def code(self, path: Path_, reference: str) -> Any:
         """What a trusted file names as ``FILE.py:NAME``, relative to the file."""
@@ -221,6 +231,17 @@ class _Reader:
             return own(str(self._folder / reference))
 
         return self.reading(path, reference, imported)
+
+
+def _depth(text: str) -> int:
+    """How deep the keys and the lists of a TOML text are at most; the reader of TOML has no limit."""
+    bare = _QUOTED.sub("", text)
+    deepest = max(line.count(".") for line in bare.split("\n"))
+    opened = 0
+    for character in re.findall(r"[\[\]{}]", bare):
+        opened += 1 if character in "[{" else -1
+        deepest = max(deepest, opened)
+    return deepest
 
 
 def _with_parents(theorems: Mapping[tuple[str, str], Theorem]) -> tuple[Theorem, ...]:
@@ -370,11 +391,7 @@ class _StatementReader:
         conditions: tuple[Condition, ...],
         schedule: Mapping[str, Expr],
     ) -> None:
-        formulas = {f"terms.{name}": part for name, part in parts.items()}
-        formulas |= {f"schedule.{name}": rule for name, rule in schedule.items()}
-        for condition in conditions:
-            formulas[f"left side of {condition.name}"] = condition.left
-            formulas[f"right side of {condition.name}"] = condition.right
+        formulas = formulas_of(parts, conditions, schedule)
         self._reading((), lambda: check_expansion(definitions, formulas))
 
     def _used_quantities(
@@ -389,9 +406,7 @@ class _StatementReader:
     # -- left-hand side and scope -------------------------------------------------------------------
 
     def _left(self, table: LeftTable) -> LeftSide:
-        first, last, start = (
-            self._formula(("left", name), getattr(table, name)) for name in ("first", "last", "start")
-        )
+        first, last, start = (self._round(name, getattr(table, name)) for name in ("first", "last", "start"))
         if not start.is_Integer or start < 0:
             self._file.stop((*self._path, "left", "start"), f"start = {start} must be an integer >= 0")
         unit = None
@@ -418,6 +433,16 @@ class _StatementReader:
                 carries=tuple(table.constants),
             ),
         )
+
+    def _round(self, name: str, text: str) -> Expr:
+        """A round as a formula in T: without exponents that depend on T, whose values no memory holds."""
+        expression = sp.sympify(self._formula(("left", name), text))
+        powers = [power.exp for power in expression.atoms(sp.Pow)]
+        plain = not expression.has(sp.exp, sp.log) and all(power.is_number for power in powers)
+        if not plain or not expression.free_symbols <= {self._symbols["T"]}:
+            message = f"{name} = {text!r:.60} must be a round, by T alone"
+            self._file.stop((*self._path, "left", name), message)
+        return expression
 
     def _check_blocks(self, table: LeftTable) -> None:
         """The factors of two blocks must be those of the measure."""
@@ -460,6 +485,8 @@ class _StatementReader:
         """A name of the package as it is, or the object that ``FILE.py:NAME`` names."""
         if _CODE.fullmatch(name):
             return self._file.code((*self._path, *path), name)
+        if ":" in name:
+            self._file.stop((*self._path, *path), f"{name!r:.60} names code: write it as FILE.py:NAME")
         return name
 
     def _parent(self) -> tuple[str, str] | None:
@@ -480,4 +507,4 @@ def _sign(expression: Expr) -> str:
     return "nonnegative" if expression.is_nonnegative else "real"
 
 
-__all__ = ["TheoremFile", "read_theorem_file", "read_theorems"]
+__all__ = ["TheoremFile", "read_theorem_file", "read_theorems", "template"]

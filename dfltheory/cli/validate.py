@@ -45,7 +45,10 @@ NETWORKS = ["ring", "torus", "exponential", "complete"]
 def validate(
     context: typer.Context,
     key: Annotated[
-        str, typer.Argument(help="The theorem, as listed by `dfltheory bound`; or FILE.py:NAME for your own.")
+        str,
+        typer.Argument(
+            help="The theorem, as listed by `dfltheory bound`; or FILE.toml, FILE.py:NAME for your own."
+        ),
     ] = "dfedsam.theorem_4_5",
     task: Annotated[
         str | None,
@@ -112,7 +115,7 @@ def validate(
 
         dfltheory validate --config experiment.toml --set run.seeds=32 --out results/mine
     """
-    if Path(key).suffix.lower() in (".toml", ".json"):
+    if Path(key).suffix.lower() == ".json":
         raise InputError(f"{key} is no theorem: an experiment file is given as --config {key}")
     if out is not None:
         check_writable(out, folder=True)
@@ -125,7 +128,7 @@ def validate(
         document, folder, networks = load_document(config), config.parent, topology or []
         given |= {"algorithm.K": k} if on_the_line(context, "k") else {}
     else:
-        first = _first(key, k, algorithm, given)
+        first = _first(key, k, algorithm, given, trust)
         document, folder, networks = first, Path(), topology or NETWORKS
     axes = [[network_field(name, folder) for name in networks], [("algorithm.Q", n) for n in q or ()]]
     for axis in axes:
@@ -148,13 +151,13 @@ def validate(
     _tell(study, out, as_json)
 
 
-def _first(key: str, K: int, algorithm: str | None, given: dict[str, Any]) -> dict[str, Any]:
+def _first(key: str, K: int, algorithm: str | None, given: dict[str, Any], trust: bool) -> dict[str, Any]:
     """The study of a line without a file: the theorem's own algorithm at its own schedule."""
     from dfltheory.experiments.cases import VARIANTS, statements
     from dfltheory.training.options import name_of, options_of
     from dfltheory.verdicts.schedule import TWO_BLOCKS, algorithm_class
 
-    against = statements(key)
+    against = statements(key, trust=trust)
     theorem, variants = against[0], [t.variant for t in against if t.variant in VARIANTS]
     name, schedule = algorithm or name_of(algorithm_class(theorem)), any(t.schedule for t in against)
     usual = "sinusoidal" if theorem.scope.bounded_gradients else "quadratic"

@@ -6,31 +6,26 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
-from dfltheory import bounds
-from dfltheory.bounds.reference import load
+from dfltheory.bounds.reference import load_all
 from dfltheory.bounds.theorem import Theorem
-from dfltheory.errors import UnknownNameError
+from dfltheory.own import Trust
 from dfltheory.progress import counted
 from dfltheory.tasks.task import Task
 from dfltheory.training.history import History
 from dfltheory.training.instance import Instance
-from dfltheory.verdicts.compare import Verdict, compare
+from dfltheory.verdicts.compare import compare
 from dfltheory.verdicts.schedule import Step, scheduled_algorithm, scheduling
 from dfltheory.verdicts.statistics import Method
+from dfltheory.verdicts.verdict import Verdict
 
 VARIANTS = ("printed", "appendix", "corrected")
 
 
-def statements(key: str | Theorem, variants: Iterable[str] | None = None) -> tuple[Theorem, ...]:
-    """The statement ``key`` in these variants (None: all); of a Theorem, or FILE.py:NAME, itself alone."""
-    if isinstance(key, Theorem) or ":" in key:
-        found = load(key) if isinstance(key, str) else key
-        for variant in variants or ():
-            if variant != found.variant:
-                raise UnknownNameError(f"variant of {found.key}", variant, [found.variant])
-        return (found,)
-    chosen = bounds.variants(key) if variants is None else variants
-    return tuple(bounds.get(key, variant) for variant in chosen)
+def statements(
+    key: str | Theorem, variants: Iterable[str] | None = None, *, trust: Trust = False
+) -> tuple[Theorem, ...]:
+    """The statement ``key`` in these variants (None: all); of a theorem file, all its statements."""
+    return load_all(key, variants, trust=trust)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

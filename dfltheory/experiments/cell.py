@@ -19,7 +19,7 @@ from dfltheory.own import Trust
 from dfltheory.training.document import SECTIONS, located, short
 from dfltheory.training.instance import Instance, make_network, references
 from dfltheory.training.options import Option, builder, options_of, standard_name
-from dfltheory.verdicts.schedule import letters_of, scheduling, step_sizes
+from dfltheory.verdicts.schedule import hyperparameter_fields, scheduling, step_sizes
 
 RECORDED_CLIENTS = 256
 """Largest network of a file whose matrix is copied into the records of its cells."""
@@ -83,7 +83,7 @@ class Cell:
         if not self["theorem"].get("schedule"):
             return set()
         kind = builder("algorithm", self["algorithm"]["name"])
-        return set(letters_of(kind, dict.fromkeys(scheduling(self.theorems).schedule, 1)))
+        return set(hyperparameter_fields(kind, dict.fromkeys(scheduling(self.theorems).schedule, 1)))
 
     def instance(self) -> Instance:
         """Return task, algorithm and network as objects, with the step sizes of a schedule that is asked for.
@@ -106,15 +106,16 @@ class Cell:
     def _on_schedule(self, instance: Instance, lacking: set[str]) -> Instance:
         """Return the instance with the scheduled values of the hyperparameters that the file lacks."""
         algorithm = instance.algorithm
-        options = options_of("algorithm", self["algorithm"]["name"])
-        known = {name: getattr(algorithm, name) for name in options if name not in lacking}
+        known = algorithm.theory_values()
+        for name in lacking:
+            known.pop(algorithm.glossary.get(name, name), None)
         known |= self["theorem"]["constants"]
         try:
             schedule = scheduling(self.theorems)
             steps = step_sizes(schedule, instance.task, instance.rounds, known, instance.network)
         except InputError as error:
             raise InputError(f"{error} under [theorem.constants]") from error
-        values = letters_of(type(algorithm), steps)
+        values = hyperparameter_fields(type(algorithm), steps)
         scheduled = {name: values[name] for name in lacking}
         return replace(instance, algorithm=replace(algorithm, **scheduled))
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dfltheory.bound_atlas import best_bounds, yardstick
+from dfltheory.best_bounds import best_bounds, yardstick
 from dfltheory.bounds import registry
 from dfltheory.bounds.canonical import statement_hash
 from dfltheory.bounds.display import condition_latex, expression_latex, sequences

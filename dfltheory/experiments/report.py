@@ -18,7 +18,7 @@ from dfltheory.files import filling, replacing, write_json, write_text
 from dfltheory.number_format import number, tex
 from dfltheory.plots.look import save
 from dfltheory.plots.verdicts import families
-from dfltheory.verdicts.compare import Verdict
+from dfltheory.verdicts.verdict import Verdict
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -274,7 +274,7 @@ def _group(study: Study, name: str, figure: Path | None, folder: Path) -> dict[s
 
 def _statements(outcomes: list[Outcome]) -> list[dict[str, Any]]:
     """What the theorems of a group claim, in words and formulas."""
-    theorems = {(v.key, v.variant): v._theorem for o in outcomes for v in o.verdicts}
+    theorems = {(v.key, v.variant): v.theorem for o in outcomes for v in o.verdicts}
     return [
         {
             "name": f"{thm.key}, {thm.variant}",

@@ -43,8 +43,9 @@ from dfltheory.errors import (
 )
 from dfltheory.files import plain, read_json, reading, replacing
 from dfltheory.training.document import short
-from dfltheory.verdicts.compare import Verdict
+from dfltheory.verdicts.left_hand_side import LeftHandSide
 from dfltheory.verdicts.statistics import Interval
+from dfltheory.verdicts.verdict import Verdict
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -108,7 +109,8 @@ def verdict_from_dict(document: Mapping[str, Any], run: History | None = None) -
         raise DataError(f"not a verdict: {wrong}") from wrong
     values["measured"] = Interval(values["measured"], *values.pop("measured_ci"))
     if run is not None:
-        values |= {"_run": run, "_theorem": bounds.get(values["key"], values["variant"])}
+        theorem = bounds.get(values["key"], values["variant"])
+        values["left_hand_side"] = LeftHandSide(run, theorem)
     return Verdict(**values)
 
 

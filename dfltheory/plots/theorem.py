@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dfltheory.bounds.reference import load
 from dfltheory.errors import InputError
 from dfltheory.plots.look import looks, style
 
@@ -30,10 +31,11 @@ def places(theorem: Theorem, name: str, values: Mapping[str, Any]) -> np.ndarray
     return np.unique(np.maximum(np.round(points), entry.low)) if entry.integer else points
 
 
-def terms_over(theorem: Theorem, name: str, values: Mapping[str, Any]) -> Figure:
+def terms_over(theorem: Theorem | str, name: str, values: Mapping[str, Any]) -> Figure:
     """Each term and the bound over ``name`` on logarithmic axes; gray where a condition fails."""
     from matplotlib.figure import Figure
 
+    theorem = load(theorem)
     over = places(theorem, name, values)
     given = {**values, name: over}
     total = np.broadcast_to(theorem.evaluate(where="ignore", **given), over.shape)

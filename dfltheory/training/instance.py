@@ -19,6 +19,7 @@ import numpy as np
 
 from dfltheory import algorithms, graphs, tasks
 from dfltheory.algorithms.base import Algorithm
+from dfltheory.bounds.reference import names_theorem_file
 from dfltheory.errors import InputError, UnknownNameError
 from dfltheory.files import plain
 from dfltheory.graphs.files import read_matrix_file
@@ -164,7 +165,7 @@ def references(document: Mapping[str, Any]) -> dict[str, str]:
     for section, key in _CODE:
         table = document.get(section)
         value = table.get(key) if isinstance(table, Mapping) else None
-        if isinstance(value, str) and ":" in value:
+        if isinstance(value, str) and ":" in value and not names_theorem_file(value):
             found[f"{section}.{key}"] = value
     return found
 

@@ -14,7 +14,7 @@ from dfltheory.algorithms.blocks import blocks
 from dfltheory.errors import InputError
 from dfltheory.tasks.task import Task
 from dfltheory.training.divergence import Scale
-from dfltheory.training.mixing import Network
+from dfltheory.training.mixing import RunNetwork
 
 
 class Metric(Protocol):
@@ -44,7 +44,11 @@ class Recorder:
     scale: Scale  # from the first measurement on
 
     def __init__(
-        self, task: Task, algorithm: Algorithm, metrics: Iterable[Metric] = (), network: Network | None = None
+        self,
+        task: Task,
+        algorithm: Algorithm,
+        metrics: Iterable[Metric] = (),
+        network: RunNetwork | None = None,
     ):
         self.task, self.algorithm, self.network = task, algorithm, network
         self.metrics: dict[str, Callable[..., Any]] = {}

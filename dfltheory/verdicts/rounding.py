@@ -18,70 +18,21 @@ numbers are those of the floating-point format: squares below :data:`LEAST` coun
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import sympy as sp
 
-from dfltheory.algorithms.base import Algorithm
 from dfltheory.bounds.symbols import GRADIENT, GRADIENT_SQ, LENGTH, LENGTH_SQ, VALUE
-from dfltheory.bounds.theorem import LeftSide
-from dfltheory.training.records import Recorded
+from dfltheory.bounds.theorem import LeftSide, Theorem
+from dfltheory.verdicts.measures import Sizes
 
 LEAST = 1e-290
 """Squares, and bounds on them, below this have lost digits to underflow, or their factors may have."""
 VALUE_STEPS = 16
 """Roundings of f(x): of its terms and of their sum."""
-
-
-@dataclass(frozen=True)
-class Sizes:
-    """Magnitudes of a run that its rounding errors are multiples of; numbers, or arrays of one shape.
-
-    Attributes
-    ----------
-    eps, tiny : rounding unit and smallest normal number of the run's arithmetic
-    rounds : T, rounds until the measurement
-    size : largest root mean square of ||x_i|| over the run, plus ||x*|| where x* is known
-    gradient : largest root mean square of ||g_i||
-    f_star : |f*|;  value : largest |f(xbar)|;  slope : largest ||grad f(xbar)||
-    heterogeneity : largest root mean square of ||grad f_i(xbar)||, without what all have in common
-    eta : largest step size; ``None``: unknown;  last_eta : the smallest one
-    local_steps, gossip_steps, clients : K, Q, m
-    L, mu : constants of the problem; ``None``: unknown
-    lam : contraction of one round's mixing matrix; ``None``: unknown
-    memory : how many times an error may be repeated, as 1/(1 - alpha) for momentum alpha
-    value_error, minimizer_error : known errors of f - f*, or of another measure's own, and of x*
-    largest : largest value of the measure itself
-    weights : of each block's squared gradient in the measure, by the suffix of its constants
-    blocks : eta, K and L of each block, by the same suffix
-    """
-
-    eps: float
-    tiny: float
-    rounds: Any
-    size: Any
-    gradient: Any
-    f_star: Any = 0.0
-    value: Any = 0.0
-    slope: Any = 0.0
-    heterogeneity: Any = 0.0
-    eta: Any = None
-    last_eta: Any = None
-    local_steps: Any = 1
-    gossip_steps: int = 1
-    clients: int = 1
-    L: Any = None
-    mu: Any = None
-    lam: Any = None
-    memory: Any = 1.0
-    value_error: Any = 0.0
-    minimizer_error: Any = 0.0
-    largest: Any = 0.0
-    weights: Mapping[str, Any] = field(default_factory=dict)
-    blocks: Mapping[str, tuple[Any, Any, Any]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -152,19 +103,6 @@ def start_errors(sizes: Sizes) -> dict[str, RoundingError]:
     start = replace(sizes, rounds=0)
     models = RoundingError(_distance_error(start))
     return {"x_star_sq": models, "x0_spread": models, "x0_sq": models}
-
-
-def memory_of(algorithm: Algorithm) -> float:
-    """How many times the rounding error of one round is repeated by what an algorithm carries on.
-
-    1/(1 - alpha) for momentum; unlimited (each round once) for duals, trackers and states of unknown use.
-    """
-    letters = algorithm.theory_values()
-    alpha = letters.get("alpha")
-    if alpha is not None and "lam_admm" not in letters:
-        return 1 / (1 - alpha)
-    unknown = isinstance(algorithm, Recorded) or type(algorithm).init is not Algorithm.init
-    return math.inf if unknown else 1.0
 
 
 # -- errors of the models ----------------------------------------------------------------------------------
@@ -302,4 +240,69 @@ def _unknown_error(lhs: LeftSide, sizes: Sizes) -> RoundingError:
     return RoundingError(root, shift)
 
 
-__all__ = ["LEAST", "RoundingError", "Sizes", "measure_error", "memory_of", "start_errors"]
+# -- errors of bounds -----------------------------------------------------------------------------------
+
+
+def bound_error(
+    theorem: Theorem,
+    values: Mapping[str, Any],
+    eps: float = np.finfo(float).eps,
+    starts: Mapping[str, RoundingError] | None = None,
+) -> Any:
+    """How far a bound may be off since its constants are rounded, at ``values`` that it admits.
+
+    Each is rounded by 8 eps of itself; mu, an eigenvalue, by 8 eps of L; a share, as lam, by 2 eps, since a
+    weight near 1/2 is no better known, so that nothing is known where 1 - lam is less; and what was measured
+    at the start by its rounding error in ``starts``.
+    """
+    unit, here = 8 * eps, {name: np.asarray(values[name]) for name in theorem.needs}
+
+    def moved(name: str, to: Any) -> Any:
+        return np.abs(theorem.evaluate(where="ignore", **{**here, name: to}) - bound)
+
+    bound, total = theorem.evaluate(where="ignore", **here), np.zeros(())
+    for name, value in here.items():
+        quantity = theorem.glossary[name]
+        if quantity.high == 1:
+            last = value + 2 * eps >= 1
+            off = moved(name, value + np.where(last, -2 * eps, 2 * eps))
+            total = total + np.where(last & quantity.open_high & (off > 0), np.inf, off)
+        elif starts is not None and name in starts:
+            error = starts[name]
+            total = total + np.fmax(moved(name, error.raised(value)), moved(name, error.lowered(value)))
+        elif not quantity.integer:  # the smaller one, since a pole may be near
+            off = unit * (np.maximum(value, values.get("L", 0.0)) if name == "mu" else value)
+            down = np.where(value > off, value - off, value)
+            down = down if quantity.open_low else np.maximum(down, quantity.low)
+            total = total + np.fmin(moved(name, value + off), moved(name, down))
+    return np.where(np.isfinite(bound), total, 0.0)
+
+
+def underflows(theorem: Theorem, values: Mapping[str, Any], bound: Any) -> bool:
+    """Is a bound below the range in which floating-point numbers keep their digits, without being exactly 0?
+
+    Whether 0 is exact is asked of the formula, in numbers without a least exponent.
+    """
+    bound = np.asarray(bound, dtype=float)
+    few = np.abs(bound) < LEAST
+    if not few.any():
+        return False
+    names = list(theorem.needs)
+    rows = np.broadcast_arrays(few, *(np.asarray(values[name], dtype=float) for name in names))
+    small, *columns = (row.reshape(-1) for row in rows)
+    for k in np.flatnonzero(small):
+        numbers = [sp.Float(float(column[k]), 30) for column in columns]
+        at = {theorem.symbols[name]: number for name, number in zip(names, numbers, strict=True)}
+        if theorem.bound.xreplace(at).evalf(30) != 0:
+            return True
+    return False
+
+
+__all__ = [
+    "LEAST",
+    "RoundingError",
+    "bound_error",
+    "measure_error",
+    "start_errors",
+    "underflows",
+]

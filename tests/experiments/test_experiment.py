@@ -16,7 +16,7 @@ from dfltheory.errors import InputError
 from dfltheory.experiments.cases import VARIANTS, case_of, perform, perform_all
 from dfltheory.experiments.report import Study, print_study, worded
 from dfltheory.plots import bound_versus_empirical, panels, running_left_hand_side
-from dfltheory.verdicts.reading import Reading
+from dfltheory.verdicts.left_hand_side import LeftHandSide
 from tests.drawing import drawing
 
 KEY = "dfedsam.theorem_4_5"
@@ -231,7 +231,7 @@ def test_the_running_band_ends_in_the_verdicts_interval(study):
     outcome = study.outcomes[0]
     for verdict in outcome.verdicts:
         thm = dfl.bounds.get(KEY, variant=verdict.variant)
-        estimate, low, high = running_left_hand_side(Reading(outcome.run, thm), 0.95)
+        estimate, low, high = running_left_hand_side(LeftHandSide(outcome.run, thm), 0.95)
         assert estimate[-1] == pytest.approx(verdict.measured.estimate)
         if thm.lhs.start == 0:  # else the random start's share is in the verdict only
             assert (low[-1], high[-1]) == pytest.approx((verdict.measured.low, verdict.measured.high))

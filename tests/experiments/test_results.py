@@ -20,9 +20,10 @@ from dfltheory.experiments.results import load_results, load_verdicts, verdict_f
 from dfltheory.experiments.sweep import sweep
 from dfltheory.files import json_text, write_json
 from dfltheory.training.history import History
-from dfltheory.verdicts.compare import Verdict, compare
-from dfltheory.verdicts.reading import without_chance
+from dfltheory.verdicts.compare import compare
+from dfltheory.verdicts.measures import is_deterministic
 from dfltheory.verdicts.statistics import Interval
+from dfltheory.verdicts.verdict import Verdict
 
 TEXT = """
 title = "two axes"
@@ -195,7 +196,7 @@ def test_a_history_loads_back_equal_with_what_is_random_in_it(tmp_path, random):
     run = dfl.train(dfl.algorithms.DFedSAM(eta=0.02, K=5), task, network, rounds=20, x0=[10.0, 10.0])
     again = History.load(run.save(tmp_path / "h.safetensors"))
     assert again == run
-    assert without_chance(again) is without_chance(run) is not random
+    assert is_deterministic(again) is is_deterministic(run) is not random
     variant = "corrected"
     assert compare(again, "dfedsam.theorem_4_5", variant=variant).measured == (
         compare(run, "dfedsam.theorem_4_5", variant=variant).measured

@@ -175,7 +175,7 @@ def test_points_along_an_axis_are_the_verdicts_and_what_is_silent_is_not_drawn(t
             assert [*measured.get_ydata()] == [points[x].measured.estimate for x in sorted(points)]
             assert [t.get_text() for t in ax.get_xticklabels()] == [f"{x:g}" for x in sorted(points)]
     assert [ax.get_xlabel() for ax in grid[1]] == [r"$1-\lambda$", "$K$"]
-    assert [ax.get_ylabel() for ax in grid[:, 0]] == [plots.formula(v._theorem) for v in made[0].verdicts]
+    assert [ax.get_ylabel() for ax in grid[:, 0]] == [plots.formula(v.theorem) for v in made[0].verdicts]
     legend = [text.get_text() for text in figure.legends[0].get_texts()]
     assert legend == ["bound, printed (refuted)", "measured", "bound, corrected"]
     page = Study("A study", made).save(tmp_path).read_text()
@@ -189,7 +189,7 @@ def test_one_axis_takes_one_left_hand_side(outcomes):
     with pytest.raises(InputError, match="one axis shows one left-hand side, and these bound 4: printed"):
         plots.draw(outcomes[0].verdicts)
     for group in plots.by_left_side(outcomes[0].verdicts):
-        assert plots.draw(group).get_ylabel() == plots.formula(group[0]._theorem)
+        assert plots.draw(group).get_ylabel() == plots.formula(group[0].theorem)
     with pytest.raises(InputError, match="without its run cannot be drawn"):
         verdict_from_dict(json.loads(json_text(outcomes[0].verdicts[2].to_dict()))).plot()
 
@@ -198,11 +198,11 @@ def test_a_verdict_from_a_file_draws_the_same(outcomes):
     for verdict in outcomes[1].verdicts + outcomes[3].verdicts[2:5]:
         plt.close("all")
         document = json.loads(json_text(verdict.to_dict()))
-        again = drawn(verdict_from_dict(document, verdict._run).plot())
+        again = drawn(verdict_from_dict(document, verdict.left_hand_side.run).plot())
         for name, line in drawn(verdict.plot()).items():
             np.testing.assert_array_equal(again[name].get_ydata(), line.get_ydata())
         document.pop("at")  # as files of earlier releases are: the bound where it was evaluated, no more
-        old = drawn(verdict_from_dict(document, verdict._run).plot())
+        old = drawn(verdict_from_dict(document, verdict.left_hand_side.run).plot())
         if verdict.kind != "not applicable":
             label = f"bound, {verdict.variant}" + (" (refuted)" if verdict.status.refuted else "")
             y = old[label].get_ydata()

@@ -8,24 +8,20 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import fields
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 from sympy import sympify
 
-from dfltheory.bounds.scope import LAWS, Scope
+from dfltheory.bounds.algorithm_names import NEUTRAL_HYPERPARAMETERS
+from dfltheory.bounds.scope import ANY, LAWS, Scope
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.constants import SEQUENCES
 from dfltheory.errors import InputError
 from dfltheory.graphs.sequences import rounds_of
 from dfltheory.training.facts import NetworkFacts
 from dfltheory.training.history import History
-
-_ABSENT: Mapping[str, Any] = MappingProxyType(
-    {"decay": 1.0, "weight_decay": 0.0, "participation": 1.0, "K": 1, "K_u": 1, "K_v": 1, "theta": 0.0,
-     "sparsity": 0.0, "prune": 0.0, "keep_momentum": False, "fresh": True, "offset": None}
-)  # fmt: skip
+from dfltheory.verdicts.measures import precision
 
 
 def absent_values(thm: Theorem) -> Mapping[str, Any]:
@@ -34,10 +30,10 @@ def absent_values(thm: Theorem) -> Mapping[str, Any]:
     One without a neutral value, such as the order of the update, must occur in the statement or in its scope.
     Step sizes are an exception: see :func:`unrestricted_steps`.
     """
-    return {**thm.neutral, **_ABSENT}
+    return {**thm.neutral, **NEUTRAL_HYPERPARAMETERS}
 
 
-def obstacle_of(run: History, thm: Theorem, values: dict[str, Any]) -> str | None:
+def obstacle_of(run: History, thm: Theorem, values: Mapping[str, Any]) -> str | None:
     """Why the theorem says nothing of this run, or None."""
     if thm.order:
         return "it is stated as O(.) only, without the constant that a comparison needs"
@@ -64,7 +60,7 @@ def obstacle_of(run: History, thm: Theorem, values: dict[str, Any]) -> str | Non
     return "; ".join(failing) or None
 
 
-def _outside(run: History, thm: Theorem, scope: Scope, values: dict[str, Any]) -> str | None:
+def _outside(run: History, thm: Theorem, scope: Scope, values: Mapping[str, Any]) -> str | None:
     """What of the run is outside the theorem's scope, or None."""
     algorithm = run.algorithm
     if not scope.covers(algorithm):
@@ -100,7 +96,7 @@ def _letters_obstacle(algorithm: Any, thm: Theorem, scope: Scope) -> str | None:
             else f"this run has {name} = {value}"
         )
         if name in scope.letters:
-            if value != scope.letters[name]:
+            if scope.letters[name] not in (value, ANY):
                 return f"it speaks of {name} = {scope.letters[name]}, and {has}"
         elif name not in spoken and name not in absent:
             return f"it does not say at which {name} (see Scope.letters), and {has}"
@@ -201,12 +197,7 @@ def common_start(run: History) -> bool:
     return bool(np.all(run.x0_spread <= (2 * precision(run)) ** 2 * run.x0_sq))
 
 
-def precision(run: History) -> float:
-    """The rounding unit of the arithmetic that the run was made in."""
-    return float(np.finfo(run.x.dtype).eps) if run.facts is None else run.facts.eps
-
-
-def _schedule_obstacle(thm: Theorem, values: dict[str, Any]) -> str | None:
+def _schedule_obstacle(thm: Theorem, values: Mapping[str, Any]) -> str | None:
     """A corollary has put its schedule in: it is about no other step sizes."""
     gone = [name for name in thm.schedule if name not in thm.needs and name != "Q"]
     if not gone or not any(name in values for name in gone):
