@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dfltheory.bounds.display import condition_latex
-from dfltheory.experiments.experiment import Case, Outcome, installed_versions
+from dfltheory.experiments.cases import Case, Outcome, installed_versions
 from dfltheory.files import filling, replacing, write_json, write_text
 from dfltheory.number_format import number, tex
 from dfltheory.plots.look import save
@@ -128,13 +128,14 @@ class Study:
 
 def _describe(outcome: Outcome) -> dict[str, Any]:
     case, run = outcome.case, outcome.run
+    instance = case.instance
     return {
         "case": case.label,
-        "task": {"name": case.task.name, "m": case.task.m, "d": case.task.d},
-        "algorithm": {"name": type(case.algorithm).__name__} | asdict(case.algorithm),
-        "rounds": case.rounds,
+        "task": {"name": instance.task.name, "m": instance.task.m, "d": instance.task.d},
+        "algorithm": {"name": type(instance.algorithm).__name__} | asdict(instance.algorithm),
+        "rounds": instance.rounds,
         "seeds": len(run.x),
-        "seed": case.seed,
+        "seed": instance.seed,
         "constants": run.constants.known(),
         "standing": dict(run.constants.standing),
         "network": run.network.known(),

@@ -14,7 +14,7 @@ from dfltheory.plots.verdicts import KNOWN, draw, families, left_side, refuted_n
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from dfltheory.experiments.experiment import Outcome
+    from dfltheory.experiments.cases import Outcome
     from dfltheory.verdicts.verdict import Verdict
 
 _MOST_ABREAST = 4

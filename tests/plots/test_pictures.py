@@ -14,7 +14,7 @@ import dfltheory as dfl
 from dfltheory import plots
 from dfltheory.bounds.status import NOT_EXAMINED
 from dfltheory.errors import InputError
-from dfltheory.experiments.experiment import Case, perform, perform_all
+from dfltheory.experiments.cases import Case, perform, perform_all
 from dfltheory.experiments.report import (
     MARKS,
     Study,
@@ -44,7 +44,7 @@ def case(group, key, task, algorithm, rounds, variants=None, network="complete",
     variants = tuple(variants or dfl.bounds.variants(key))
     W = dfl.graphs.metropolis(dfl.graphs.topology(network, task.m))
     placed = {"group": group, "row": "", "column": network, "key": key, "variants": variants}
-    return Case(task=task, algorithm=algorithm, network=W, rounds=rounds, seeds=3, **placed, **more)
+    return Case(instance=dfl.Instance(task, algorithm, W, rounds=rounds, seeds=3), **placed, **more)
 
 
 def blocks():
@@ -76,7 +76,7 @@ def mixed(network="ring", eta=0.05):
 def outcomes():
     made = [blocks(), corollary(), mixed(), mixed("complete")]
     made.append(dataclasses.replace(mixed(eta=0.9), group="silent"))
-    violated = dataclasses.replace(crossings.cases()[0], rounds=600, column="trap")
+    violated = dataclasses.replace(crossings.cases()[0].with_run(rounds=600), column="trap")
     return perform_all([*made, violated])
 
 
@@ -155,10 +155,10 @@ def test_a_plot_of_what_is_not_applicable_has_no_bound_and_says_why(outcomes, wh
 
 
 def test_points_along_an_axis_are_the_verdicts_and_what_is_silent_is_not_drawn(tmp_path):
-    cases = [dataclasses.replace(c, variants=("printed", "corrected"), rounds=200) for c in axes.cases()]
-    cases[0] = dataclasses.replace(
-        cases[0], network=0.999 * np.eye(2) + 0.001 / 2
-    )  # too poor for the corrected
+    cases = [
+        dataclasses.replace(c.with_run(rounds=200), variants=("printed", "corrected")) for c in axes.cases()
+    ]
+    cases[0] = cases[0].with_run(network=0.999 * np.eye(2) + 0.001 / 2)  # too poor for the corrected
     made = perform_all([c for c in cases if c.along == "lam" or c.column in ("K = 1", "K = 2")])
     silent = [v.kind == "not applicable" for o in made for v in o.verdicts]
     assert 0 < sum(silent) < len(silent)

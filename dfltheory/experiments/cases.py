@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from dfltheory.bounds.reference import load_all
@@ -29,39 +29,63 @@ def statements(
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Case(Instance):
-    """An instance, the statement that it is tested against in each of ``variants``, and its place in a study.
+class Case:
+    """An instance, the statement that it is tested against, and its place in a study.
 
-    ``group`` gathers the cases of one figure, in which the case is the panel at (``row``, ``column``), or a
-    point at the last horizon over ``along``, the name of a constant in which some cases of the group differ.
+    Attributes
+    ----------
+    instance : Instance
+        What is run.
+    group : str
+        Cases of one group are drawn in one figure.
+    row, column : str
+        The panel of the figure.
+    along : str
+        Name of a constant over which the case is a point, at the last horizon, in place of a panel.
+    key : str or Theorem
+        The statement; empty: none.
+    variants : sequence of str, optional
+        Which variants of the statement; None: all.
+    note : str
+        Remark for the reader of the report.
+    constants : mapping
+        Glossary names that complete or replace what the run knows, for ``compare``.
+    confidence : float
+        Of the two-sided intervals.
+    method : str
+        How the intervals are computed, as ``compare`` takes it.
     """
 
+    instance: Instance
     group: str
     row: str
     column: str
     along: str = ""
     key: str | Theorem
     variants: Sequence[str] | None = VARIANTS
-    """Which variants of the statement; None: all."""
     note: str = ""
     constants: Mapping[str, float] = field(default_factory=dict)
-    """Glossary names that complete or replace what the run knows, for ``compare``."""
     confidence: float = 0.95
     method: Method = "student"
-    """How the intervals come about, as ``compare`` takes it."""
+
+    def with_run(self, **changes: Any) -> Case:
+        """Return the case with other fields of its instance, such as ``rounds`` or ``seeds``."""
+        return replace(self, instance=replace(self.instance, **changes))
 
     @property
     def place(self) -> str:
+        """Column and row."""
         return ", ".join(filter(None, (self.column, self.row)))
 
     @property
     def label(self) -> str:
+        """Group, column and row."""
         return ", ".join(filter(None, (self.group, self.place)))
 
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """A case with its run and what the run says of each variant."""
+    """A case with its run, and the verdict of each variant."""
 
     case: Case
     run: History
@@ -69,12 +93,11 @@ class Outcome:
 
 
 def perform(case: Case, progress: bool = False, run: History | None = None) -> Outcome:
-    """Run the case and compare it, or its finished ``run``, with its statements; none where its key is
-    empty."""
-    asked: dict[str, Any] = {"confidence": case.confidence, "method": case.method, **case.constants}
-    run = case.run(progress=progress) if run is None else run
+    """Run a case, or take its finished ``run``, and compare it with its statements."""
+    options: dict[str, Any] = {"confidence": case.confidence, "method": case.method, **case.constants}
+    run = case.instance.run(progress=progress) if run is None else run
     against = statements(case.key, case.variants) if case.key else ()
-    return Outcome(case, run, tuple(compare(run, theorem, **asked) for theorem in against))
+    return Outcome(case, run, tuple(compare(run, theorem, **options) for theorem in against))
 
 
 def case_of(
@@ -88,30 +111,45 @@ def case_of(
     algorithm: Any = None,
     **further: Any,
 ) -> Case:
-    """The case "the theorem's own algorithm, at its schedule or largest admissible step, on this task".
+    """Return the case of the theorem's algorithm, at its schedule or largest admissible step, on a task.
 
     Parameters
     ----------
-    key : any statement of the registry, or a Theorem; ``variants``: which of it (None: every one)
-    step : as in :func:`dfltheory.verdicts.schedule.scheduled_algorithm`; the schedule is that of the first of
-        ``variants`` that has one
-    algorithm : a name or class, or a finished algorithm, in place of the theorem's
-    further : other fields of :class:`Case` (seeds, x0, constants, group...), and letters of the algorithm
+    key : str or Theorem
+        Any statement of the registry.
+    task, network, rounds
+        As :func:`dfltheory.train` takes them.
+    variants : sequence of str, optional
+        Which variants of the statement (None: every one).
+    step : str
+        As in :func:`dfltheory.verdicts.schedule.scheduled_algorithm`; the schedule is that of the first of
+        ``variants`` that has one.
+    algorithm : object
+        A name or class, or a finished algorithm, in place of the theorem's.
+    further
+        Other fields of :class:`Case` (constants, group...) and of its instance (seeds, x0...), and
+        hyperparameters of the algorithm.
     """
-    own = {f.name for f in fields(Case)}
-    options = {n: v for n, v in further.items() if n in own}
-    letters = {n: v for n, v in further.items() if n not in own}
+    of_case = {name: value for name, value in further.items() if name in _names(Case)}
+    of_run = {name: value for name, value in further.items() if name in _names(Instance)}
+    hyperparameters = {name: value for name, value in further.items() if name not in of_case | of_run}
     against = statements(key, variants)
     if algorithm is None or isinstance(algorithm, (str, type)):
-        letters = {**options.get("constants", {}), **letters}
+        known = {**of_case.get("constants", {}), **hyperparameters}
         algorithm = scheduled_algorithm(
-            scheduling(against), task, rounds, network, step=step, algorithm=algorithm, **letters
+            scheduling(against), task, rounds, network, step=step, algorithm=algorithm, **known
         )
-    placed: dict[str, Any] = {"group": f"{task.name}, {against[0].key}", "row": "", "column": ""} | options
-    chosen = tuple(t.variant for t in against)
+    place = {"group": f"{task.name}, {against[0].key}", "row": "", "column": ""}
     return Case(
-        task=task, algorithm=algorithm, network=network, rounds=rounds, key=key, variants=chosen, **placed
+        instance=Instance(task, algorithm, network, rounds, **of_run),
+        key=key,
+        variants=tuple(theorem.variant for theorem in against),
+        **{**place, **of_case},
     )
+
+
+def _names(kind: type[Case | Instance]) -> set[str]:
+    return {entry.name for entry in fields(kind)}
 
 
 def validate(
@@ -120,7 +158,7 @@ def validate(
     """Run the theorem's algorithm as its schedule (or ``step="largest"``) says, and compare the two.
 
     ``options`` are those of :func:`case_of`: seeds, seed, x0, variants, step, constants, confidence, method,
-    and letters as K=5.
+    and hyperparameters as K=5.
 
     >>> outcome = validate("dfedadmm.theorem_1", task, W, 500, K=5, seeds=16)       # doctest: +SKIP
     >>> [str(verdict) for verdict in outcome.verdicts]                              # doctest: +SKIP
@@ -131,11 +169,11 @@ def validate(
 def perform_all(cases: Sequence[Case], *, progress: bool = False) -> list[Outcome]:
     """Every case in turn; ``progress`` shows on stderr which one runs and how long it may take."""
     outcomes = []
-    with counted(len(cases), progress) as tell:
+    with counted(len(cases), progress) as report:
         for case in cases:
-            tell(case.label)
+            report(case.label)
             outcomes.append(perform(case))
-            tell(case.label, 1)
+            report(case.label, 1)
     return outcomes
 
 
