@@ -40,7 +40,7 @@ def closed():
     plt.close("all")
 
 
-def case(group, key, task, algorithm, rounds, variants=None, network="complete", **more):
+def case(group, key, task, algorithm, rounds, variants=None, network="complete", x0=None, **more):
     variants = tuple(variants or dfl.bounds.variants(key))
     W = dfl.graphs.metropolis(dfl.graphs.topology(network, task.m))
     placed = {
@@ -50,7 +50,7 @@ def case(group, key, task, algorithm, rounds, variants=None, network="complete",
         "key": key,
         "variants": variants,
     }
-    instance = dfl.Instance(task, algorithm, W, rounds=rounds, seeds=3)
+    instance = dfl.Instance(task, algorithm, W, rounds=rounds, seeds=3, x0=x0)
     return Case(instance=instance, **placed, **more)
 
 
