@@ -27,6 +27,25 @@ Number: TypeAlias = "float | np.ndarray"
 Where = Literal["raise", "nan", "ignore"]
 ScalarFunction: TypeAlias = "Callable[..., np.ndarray]"
 _T = GLOSSARY["T"].symbol
+_ATOMS = (sp.Symbol, sp.Rational, sp.Float, sp.NumberSymbol)
+REAL_FUNCTIONS = (
+    sp.Add,
+    sp.Mul,
+    sp.Pow,
+    sp.Max,
+    sp.Min,
+    sp.exp,
+    sp.log,
+    sp.Abs,
+    sp.sign,
+    sp.floor,
+    sp.ceiling,
+    sp.sin,
+    sp.cos,
+    sp.tan,
+    sp.tanh,
+)
+"""What a formula may call: NumPy evaluates each of them, and each is a real number."""
 
 
 def checked_expression(place: str, formula: Any) -> Expr:
@@ -35,8 +54,8 @@ def checked_expression(place: str, formula: Any) -> Expr:
     Raises
     ------
     InputError
-        It is text, a comparison or no formula; or it contains a symbol of the glossary's name that is another
-        symbol.
+        It is text, a comparison or no formula; it contains what is no real number, or another function than
+        those of ``REAL_FUNCTIONS``.
     """
     if isinstance(formula, str):
         raise InputError(f"{place} = {formula!r} is text: give a SymPy expression or a number")
@@ -50,6 +69,10 @@ def checked_expression(place: str, formula: Any) -> Expr:
         ) from None
     if not isinstance(expression, sp.Expr) or expression.is_Matrix or expression.has(sp.nan, sp.zoo):
         raise InputError(f"{place} = {formula} is no number: give a SymPy expression or a number")
+    for node in sp.preorder_traversal(expression):
+        if not isinstance(node, _ATOMS + REAL_FUNCTIONS):
+            allowed = ", ".join(function.__name__ for function in REAL_FUNCTIONS)
+            raise InputError(f"{place} contains {node}: a formula has real numbers, symbols, and {allowed}")
     return expression
 
 
@@ -248,6 +271,8 @@ class Statement:
         for name in ("key", "variant", "title", "source"):
             if not isinstance(getattr(self, name), str) or not getattr(self, name):
                 raise InputError(f"{name} = {getattr(self, name)!r} of a statement must be text")
+        if not isinstance(self.kind, str):
+            raise InputError(f"{self}: kind = {self.kind!r} must be one of {', '.join(get_args(Kind))}")
         one_of("kind of statement", self.kind, get_args(Kind))
         if not isinstance(self.lhs, LeftSide):
             raise InputError(f"{self}: lhs = {self.lhs!r} must be a LeftSide")
@@ -270,15 +295,30 @@ class Statement:
         """Every formula is an expression in the glossary's symbols and those defined before it."""
         if not isinstance(self.parts, Mapping) or not self.parts:
             raise InputError(f"{self}: parts is empty: give the terms of the bound by name")
+        for name in self.parts:
+            if not isinstance(name, str) or not name:
+                raise InputError(f"{self}: parts: the name {name!r} of a term must be text")
         defined: list[sp.Symbol] = []
         for definition in self.definitions:
             if not isinstance(definition, Definition):
                 raise InputError(f"{self}: definitions: {definition!r} must be a Definition")
+            if definition.symbol.name in self.glossary:
+                raise InputError(
+                    f"{self}: definitions: the glossary has {definition.symbol} already: choose another name"
+                )
             self._check_formula(str(definition.symbol), definition.expr, defined)
             defined.append(definition.symbol)
         for name, part in self.parts.items():
             self._check_formula(name, part, defined)
-        if isinstance(self.conditions, (str, Condition)):
+        self._check_conditions(defined)
+        if not isinstance(self.schedule, Mapping):
+            raise InputError(f"{self}: schedule = {self.schedule!r} must give formulas by hyperparameter")
+        for name, rule in self.schedule.items():
+            self._check_scheduled(name)
+            self._check_formula(f"schedule of {name}", rule, ())
+
+    def _check_conditions(self, defined: Collection[sp.Symbol]) -> None:
+        if not isinstance(self.conditions, (tuple, list)):
             raise InputError(f"{self}: conditions = {self.conditions!r} must be a tuple of Condition")
         for condition in self.conditions:
             if not isinstance(condition, Condition):
@@ -286,14 +326,15 @@ class Statement:
                     f"{self}: conditions: {condition!r} must be an inequality of two expressions: "
                     "Condition(name, left, right) for left <= right"
                 )
+            if not isinstance(condition.name, str) or not isinstance(condition.strict, bool):
+                raise InputError(
+                    f"{self}: conditions: name of {condition!r} must be text, and strict True or False"
+                )
             for side in (condition.left, condition.right):
                 self._check_formula(condition.name, side, defined)
-        for name, rule in self.schedule.items():
-            self._check_scheduled(name)
-            self._check_formula(f"schedule of {name}", rule, ())
 
     def _check_scheduled(self, name: str) -> None:
-        if name in self.glossary:
+        if name in {quantity.name for quantity in self.quantities}:
             return
         try:
             checked_hyperparameters(self.scope.algorithms, (name,))

@@ -23,7 +23,7 @@ from typing import Any, Literal, NoReturn
 import sympy as sp
 
 from dfltheory.bounds.symbols import LETTERS
-from dfltheory.bounds.tree import BITS, DEPTH, NODES, build, small
+from dfltheory.bounds.tree import DEPTH, NODES, build, small
 from dfltheory.bounds.units import Expr
 from dfltheory.errors import DFLTheoryError, InputError
 
@@ -34,6 +34,8 @@ DIGITS = 400
 """Most digits of a number, and its largest decimal exponent."""
 SUMMANDS = 10_000
 """Most terms of a sum."""
+STEPS = 20_000
+"""Most parts that are read, those of a sum once for each of its terms."""
 
 _TOKEN = re.compile(
     r"(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)"
@@ -196,6 +198,8 @@ def _expression(tokens: list[_Token], symbols: Mapping[str, Expr], end: int) -> 
     """The expression of some tokens; ``end`` is where the text ends, for messages."""
     if not tokens:
         raise FormulaError("a formula is missing here", end)
+    if tokens[-1].kind == "sign" and tokens[-1].text != ")":
+        raise FormulaError("the formula ends too early", end)
     if len(tokens) > 2 * NODES:
         raise FormulaError(f"a formula has at most {NODES} parts", tokens[2 * NODES].offset)
     starts: list[int] = []
@@ -222,6 +226,7 @@ class _Walk:
         self._symbols = dict(symbols)
         self._end = end
         self._nodes = 0
+        self._steps = 0
 
     def run(self) -> Expr:
         try:
@@ -244,7 +249,10 @@ class _Walk:
 
     def _value(self, node: ast.expr, depth: int) -> Expr:
         self._nodes += 1
+        self._steps += 1
         offset = self._place(node.col_offset)
+        if self._steps > STEPS:
+            self._stop(f"the sums of a formula take at most {STEPS} steps", offset)
         if self._nodes > NODES:
             self._stop(f"a formula has at most {NODES} parts", offset)
         if depth > DEPTH:
@@ -274,7 +282,7 @@ class _Walk:
                 return build("Pow", [self._value(base, depth), self._value(exponent, depth)])
             case ast.Call(func=ast.Name(id=name), args=arguments, keywords=[]):
                 return self._call(name, arguments, node, depth)
-        self._stop("this is not part of a formula", self._place(node.col_offset))
+        raise FormulaError("this is not part of a formula", self._place(node.col_offset))
 
     def _number(self, node: ast.Constant) -> Expr:
         digits = self._source[node.col_offset : node.end_col_offset]
@@ -290,11 +298,8 @@ class _Walk:
             self._stop(f"no quantity is called {name!r}: use {LETTERS[name]}", offset)
         near = difflib.get_close_matches(name[:100], sorted(self._symbols), n=3, cutoff=0.5)
         hint = f"did you mean {' or '.join(near)}? " if near else ""
-        self._stop(
-            f"no quantity is called {name[:100]!r}; {hint}a quantity of your own needs [quantities.NAME] "
-            "or a definition",
-            offset,
-        )
+        message = f"no quantity is called {name[:100]!r}; {hint}a quantity of your own needs "
+        raise FormulaError(f"{message}[quantities.NAME] or a definition", offset)
 
     def _chain(self, node: ast.expr, kinds: tuple[type, type], depth: int) -> Expr:
         """A chain such as a - b + c, whose syntax tree is as deep as it is long, in one step.

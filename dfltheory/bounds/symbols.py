@@ -93,6 +93,8 @@ class Quantity:
         import numpy as np  # at the first value: reading a statement takes no NumPy
 
         try:
+            if isinstance(value, str):
+                raise TypeError("text")
             array = np.asarray(value, dtype=float)
         except (TypeError, ValueError):
             raise InputError(

@@ -18,14 +18,14 @@ from pydantic import ValidationError
 
 from dfltheory.bounds.clauses import Condition, Definition, LeftSide
 from dfltheory.bounds.comparisons import conditions_of
-from dfltheory.bounds.expansion import check_expansion
+from dfltheory.bounds.expansion import check_expansion, formulas_of
 from dfltheory.bounds.file_positions import FilePositions
 from dfltheory.bounds.formulas import FormulaError, read_comparison, read_formula
 from dfltheory.bounds.measures import BLOCK_FACTORS, MEASURES
 from dfltheory.bounds.numeric_functions import numeric_function
 from dfltheory.bounds.paper import Paper
 from dfltheory.bounds.scope import LAWS, Scope
-from dfltheory.bounds.symbols import Quantity, with_quantities
+from dfltheory.bounds.symbols import Quantity, checked_new, with_quantities
 from dfltheory.bounds.theorem import ProofStep, Theorem
 from dfltheory.bounds.theorem_models import (
     FORMAT,
@@ -41,15 +41,14 @@ from dfltheory.bounds.units import Expr
 from dfltheory.errors import DFLTheoryError, InputError
 from dfltheory.own import Trust, own, require_trust
 
-LARGEST = 1_000_000
+LARGEST = 250_000
 """Most bytes of a theorem file."""
 DEEPEST_KEY = 10
-"""Most parts of a dotted key, and most brackets that open one after the other: the reader of TOML has no limit."""
+"""Most dots in a line, and most brackets that are open, both outside of texts."""
 EXACT_GRADIENTS = "exact gradients"
 """Name of the condition sigma_l = 0, which ``noise = "none"`` adds."""
 
-_DOTTED = re.compile(rf"(?:[A-Za-z0-9_\-\"']+[ \t]*\.[ \t]*){{{DEEPEST_KEY},}}")
-_OPEN = re.compile(rf"(?:[\[{{][ \t\r\n]*){{{DEEPEST_KEY},}}")
+_QUOTED = re.compile(r'"""[\s\S]*?"""|' r"'''[\s\S]*?'''|" r'"[^"\n]*"|' r"'[^'\n]*'|#[^\n]*")
 _CODE = re.compile(r".+\.py:[A-Za-z_][\w.]*")
 _WORDS = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 
@@ -112,6 +111,11 @@ def read_theorems(text: str, name: str, folder: Path | None = None, *, trust: Tr
     return _Reader(text.replace("\r\n", "\n"), name, folder or Path(), trust).file()
 
 
+def template() -> str:
+    """A commented theorem file to start from."""
+    return (Path(__file__).parent / "template.toml").read_text(encoding="utf-8")
+
+
 class _Reader:
     """Reads one file."""
 
@@ -133,8 +137,9 @@ class _Reader:
             if named in theorems:
                 message = f"{table.key} ({table.variant}) is stated twice: give another variant"
                 self.stop(("statement", number, "key"), message)
-            theorems[named] = _StatementReader(self, number, table, quantities, paper).theorem()
-        return TheoremFile(paper, _with_parents(theorems))
+            reader = _StatementReader(self, number, table, quantities, paper)
+            theorems[named] = reader.theorem(_parent(table, tables.statement))
+        return TheoremFile(paper, tuple(theorems.values()))
 
     def stop(self, path: Path_, message: object, value: object = None, offset: int = 0) -> Any:
         """Raise the one error of this file, with its place."""
@@ -155,7 +160,7 @@ class _Reader:
 
     def _tables(self) -> FileTables:
         """The file as data models."""
-        if _DOTTED.search(self._text) or _OPEN.search(self._text):
+        if _depth(self._text) > DEEPEST_KEY:
             raise InputError(f"{self._name}: keys and lists are at most {DEEPEST_KEY} deep in a theorem file")
         try:
             document = tomllib.loads(self._text)
@@ -165,7 +170,11 @@ class _Reader:
             raise InputError(f"{self._name} is not TOML: {type(wrong).__name__}") from None
         version = document.get("format")
         if version != FORMAT or isinstance(version, bool):
-            self.stop(("format",), f"format = {version!r:.40} must be {FORMAT}, the version of the format")
+            self.stop(
+                ("format",),
+                f"format = {version!r:.40} must be {FORMAT}, the version of the format of theorem files; an "
+                "experiment file is given as --config FILE",
+            )
         try:
             return FileTables.model_validate(document)
         except ValidationError as wrong:
@@ -198,7 +207,7 @@ class _Reader:
         else:
             of = table.of
         neutral = None if table.neutral is None else float(table.neutral)
-        return Quantity(
+        quantity = Quantity(
             name=name,
             latex=table.latex or name,
             unit=unit,
@@ -212,6 +221,8 @@ class _Reader:
             step=table.step,
             of=of,
         )
+        self.reading(path, None, lambda: checked_new(quantity))
+        return quantity
 
     def code(self, path: Path_, reference: str) -> Any:
         """What a trusted file names as ``FILE.py:NAME``, relative to the file."""
@@ -223,30 +234,35 @@ class _Reader:
         return self.reading(path, reference, imported)
 
 
-def _with_parents(theorems: Mapping[tuple[str, str], Theorem]) -> tuple[Theorem, ...]:
-    """The statements, each with its parent if that is in the same file and is not derived from it."""
-    found: dict[tuple[str, str], Theorem] = {}
-    for named in theorems:
-        line = [named]
-        while (parent := _parent_of(theorems[line[-1]], theorems)) is not None and parent not in line:
-            line.append(parent)
-        if parent is not None:  # they are derived from each other: their names are kept
+def _depth(text: str) -> int:
+    """How deep the keys and the lists of a TOML text are at most; the reader of TOML has no limit."""
+    bare = _QUOTED.sub("", text)
+    deepest = max(line.count(".") for line in bare.split("\n"))
+    opened = 0
+    for character in re.findall(r"[\[\]{}]", bare):
+        opened += 1 if character in "[{" else -1
+        deepest = max(deepest, opened)
+    return deepest
+
+
+def with_parents(theorems: tuple[Theorem, ...]) -> tuple[Theorem, ...]:
+    """The statements of a file, each with its parent as an object if that is in the same file.
+
+    Statements that are derived from each other in a circle keep the names of their parents.
+    """
+    by_name = {(theorem.key, theorem.variant): theorem for theorem in theorems}
+    linked: dict[tuple[str, str], Theorem] = {}
+    for name in by_name:
+        line = [name]
+        while by_name[line[-1]].of in by_name and by_name[line[-1]].of not in line:
+            line.append(by_name[line[-1]].of)  # type: ignore[arg-type]  # it is a key of by_name
+        if by_name[line[-1]].of in by_name:
             continue
         for one in reversed(line):
-            known = _parent_of(theorems[one], theorems)
-            if one not in found:
-                found[one] = theorems[one] if known is None else replace(theorems[one], of=found[known])
-    return tuple(found.get(named, theorem) for named, theorem in theorems.items())
-
-
-def _parent_of(theorem: Theorem, theorems: Mapping[tuple[str, str], Theorem]) -> tuple[str, str] | None:
-    """Key and variant of the parent in the same file, if it is there; without a variant, the first one."""
-    if not isinstance(theorem.of, tuple):
-        return None
-    key, variant = theorem.of
-    if (key, variant) in theorems:
-        return key, variant
-    return next((name for name in theorems if name[0] == key and not variant), None)
+            parent = by_name[one].of
+            if one not in linked:
+                linked[one] = replace(by_name[one], of=linked[parent]) if parent in linked else by_name[one]
+    return tuple(linked.get(name, theorem) for name, theorem in by_name.items())
 
 
 class _StatementReader:
@@ -270,7 +286,8 @@ class _StatementReader:
             name: quantity.symbol for name, quantity in with_quantities(quantities).items()
         }
 
-    def theorem(self) -> Theorem:
+    def theorem(self, parent: tuple[str, str] | None) -> Theorem:
+        """The statement; ``parent`` is the name of the one from which it is derived."""
         table = self._table
         definitions = self._definitions()
         self._known = {definition.symbol: definition.expr for definition in definitions}
@@ -293,7 +310,7 @@ class _StatementReader:
             "assumptions": tuple(table.assumptions),
             "schedule": schedule,
             "order": table.kind == "rate" if table.order is None else table.order,
-            "of": self._parent(),
+            "of": parent,
             "remark": table.remark,
             "control": table.control,
             "steps": tuple(ProofStep(step.claim, tuple(step.from_), step.by) for step in table.steps),
@@ -370,11 +387,7 @@ class _StatementReader:
         conditions: tuple[Condition, ...],
         schedule: Mapping[str, Expr],
     ) -> None:
-        formulas = {f"terms.{name}": part for name, part in parts.items()}
-        formulas |= {f"schedule.{name}": rule for name, rule in schedule.items()}
-        for condition in conditions:
-            formulas[f"left side of {condition.name}"] = condition.left
-            formulas[f"right side of {condition.name}"] = condition.right
+        formulas = formulas_of(parts, conditions, schedule)
         self._reading((), lambda: check_expansion(definitions, formulas))
 
     def _used_quantities(
@@ -389,9 +402,7 @@ class _StatementReader:
     # -- left-hand side and scope -------------------------------------------------------------------
 
     def _left(self, table: LeftTable) -> LeftSide:
-        first, last, start = (
-            self._formula(("left", name), getattr(table, name)) for name in ("first", "last", "start")
-        )
+        first, last, start = (self._round(name, getattr(table, name)) for name in ("first", "last", "start"))
         if not start.is_Integer or start < 0:
             self._file.stop((*self._path, "left", "start"), f"start = {start} must be an integer >= 0")
         unit = None
@@ -418,6 +429,16 @@ class _StatementReader:
                 carries=tuple(table.constants),
             ),
         )
+
+    def _round(self, name: str, text: str) -> Expr:
+        """A round as a formula in T: without exponents that depend on T, whose values no memory holds."""
+        expression = sp.sympify(self._formula(("left", name), text))
+        powers = [power.exp for power in expression.atoms(sp.Pow)]
+        plain = not expression.has(sp.exp, sp.log) and all(power.is_number for power in powers)
+        if not plain or not expression.free_symbols <= {self._symbols["T"]}:
+            message = f"{name} = {text!r:.60} must be a round, by T alone"
+            self._file.stop((*self._path, "left", name), message)
+        return expression
 
     def _check_blocks(self, table: LeftTable) -> None:
         """The factors of two blocks must be those of the measure."""
@@ -460,13 +481,18 @@ class _StatementReader:
         """A name of the package as it is, or the object that ``FILE.py:NAME`` names."""
         if _CODE.fullmatch(name):
             return self._file.code((*self._path, *path), name)
+        if ":" in name:
+            self._file.stop((*self._path, *path), f"{name!r:.60} names code: write it as FILE.py:NAME")
         return name
 
-    def _parent(self) -> tuple[str, str] | None:
-        if self._table.of is None:
-            return None
-        key, _, variant = self._table.of.partition(":")
-        return key, variant
+
+def _parent(table: StatementTable, others: list[StatementTable]) -> tuple[str, str] | None:
+    """Key and variant that ``of`` names: without a variant the first one in the file, else ``stated``."""
+    if table.of is None:
+        return None
+    key, _, variant = table.of.partition(":")
+    known = [other.variant for other in others if other.key == key]
+    return key, variant or next(iter(known), "stated")
 
 
 def _as_table(entry: str | DefinitionTable) -> DefinitionTable:
@@ -480,4 +506,4 @@ def _sign(expression: Expr) -> str:
     return "nonnegative" if expression.is_nonnegative else "real"
 
 
-__all__ = ["TheoremFile", "read_theorem_file", "read_theorems"]
+__all__ = ["TheoremFile", "read_theorem_file", "read_theorems", "template", "with_parents"]

@@ -45,7 +45,10 @@ NETWORKS = ["ring", "torus", "exponential", "complete"]
 def validate(
     context: typer.Context,
     key: Annotated[
-        str, typer.Argument(help="The theorem, as listed by `dfltheory bound`; or FILE.py:NAME for your own.")
+        str,
+        typer.Argument(
+            help="The theorem, as listed by `dfltheory bound`; or FILE.toml, FILE.py:NAME for your own."
+        ),
     ] = "dfedsam.theorem_4_5",
     task: Annotated[
         str | None,
@@ -112,20 +115,20 @@ def validate(
 
         dfltheory validate --config experiment.toml --set run.seeds=32 --out results/mine
     """
-    if Path(key).suffix.lower() in (".toml", ".json"):
+    if Path(key).suffix.lower() == ".json":
         raise InputError(f"{key} is no theorem: an experiment file is given as --config {key}")
     if out is not None:
         check_writable(out, folder=True)
     given: dict[str, Any] = changes(context, FIELDS, option, assignments(change))
-    from dfltheory.experiments.config import load_document, read_plan
-    from dfltheory.experiments.experiment import perform_all
+    from dfltheory.experiments.cases import perform_all
+    from dfltheory.experiments.experiment_file import load_document, read_experiment
     from dfltheory.experiments.report import Study
 
     if config is not None:
         document, folder, networks = load_document(config), config.parent, topology or []
         given |= {"algorithm.K": k} if on_the_line(context, "k") else {}
     else:
-        first = _first(key, k, algorithm, given)
+        first = _first(key, k, algorithm, given, trust)
         document, folder, networks = first, Path(), topology or NETWORKS
     axes = [[network_field(name, folder) for name in networks], [("algorithm.Q", n) for n in q or ()]]
     for axis in axes:
@@ -136,11 +139,11 @@ def validate(
         else:
             given |= dict(axis)
     source = "" if config is None else str(config)
-    plan = read_plan(document, source, folder, given, trust=trust or config is None, force=force)
+    experiment = read_experiment(document, source, folder, given, trust=trust or config is None, force=force)
     with keeping("nothing is written"):
-        outcomes = perform_all(plan.cases(), progress=not as_json)
+        outcomes = perform_all(experiment.cases(), progress=not as_json)
     study = Study(
-        title=plan.title,
+        title=experiment.title,
         outcomes=outcomes,
         not_tested=["Other horizons, problems and networks than those shown; the limits of the theorem."],
         command="dfltheory validate" + (f" --config {config.name}" if config is not None else ""),
@@ -148,20 +151,20 @@ def validate(
     _tell(study, out, as_json)
 
 
-def _first(key: str, K: int, algorithm: str | None, given: dict[str, Any]) -> dict[str, Any]:
+def _first(key: str, K: int, algorithm: str | None, given: dict[str, Any], trust: bool) -> dict[str, Any]:
     """The study of a line without a file: the theorem's own algorithm at its own schedule."""
-    from dfltheory.experiments.experiment import VARIANTS, statements
-    from dfltheory.training.document import REQUIRED, name_of, options_of
+    from dfltheory.experiments.cases import VARIANTS, statements
+    from dfltheory.training.options import name_of, options_of
     from dfltheory.verdicts.schedule import TWO_BLOCKS, algorithm_class
 
-    against = statements(key)
+    against = statements(key, trust=trust)
     theorem, variants = against[0], [t.variant for t in against if t.variant in VARIANTS]
     name, schedule = algorithm or name_of(algorithm_class(theorem)), any(t.schedule for t in against)
     usual = "sinusoidal" if theorem.scope.bounded_gradients else "quadratic"
     task = given.get("task.name") or (TWO_BLOCKS if theorem.scope.two_blocks else usual)
     options = options_of("algorithm", name)
     letters = {n: K for n in ("K", "K_u", "K_v") if n in options}
-    needed = {n for n, option in options.items() if option.default is REQUIRED} - set(letters)
+    needed = {n for n, option in options.items() if option.required} - set(letters)
     lacking = [n for n in sorted(needed) if f"algorithm.{n}" not in given]
     if lacking and not schedule:
         told, give = ", ".join(lacking), " ".join(f"--set algorithm.{n}=..." for n in lacking)
