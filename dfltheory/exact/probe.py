@@ -18,11 +18,13 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from dfltheory.algorithms.base import Mix, Oracle, replace
+from dfltheory.algorithms.base import replace
 from dfltheory.errors import InputError
-from dfltheory.exact.moments import Affine, Stage
+from dfltheory.exact.layout import Layout, clients_tensors
+from dfltheory.exact.moments import Affine
+from dfltheory.exact.oracle import ProbeMix, ProbeOracle
 from dfltheory.exact.problem import Problem
-from dfltheory.training.local import tensors
+from dfltheory.exact.stages import ProbedRound, put_together
 
 Array = NDArray[Any]
 _AT_ONCE = 10**7
@@ -31,89 +33,6 @@ _AFFINE = 1e-9
 """How far two random points may be from the probed map, relative to what is added up there."""
 _SIZES = (1.0, 1e3)
 """The sizes of these points."""
-
-
-ENVIRONMENT = "exact_history"
-
-
-class ProbeOracle(Oracle):
-    """The oracle of one round whose noise is given: ``noise(k)`` is that of draw k."""
-
-    environment = ENVIRONMENT
-
-    def __init__(
-        self, problem: Problem, t: int, horizon: int, offset: Tensor | float, noise: Callable | None
-    ):
-        super().__init__(t, horizon, problem.task)
-        self.draws = 0
-        self._A, self._pull = torch.from_numpy(problem.A), torch.from_numpy(problem.pull) * offset
-        self._noise = noise
-
-    def sample(self) -> int:
-        """Return the number of this draw: 0, 1, ..."""
-        self.draws += 1
-        return self.draws - 1
-
-    def __call__(self, y: Tensor, batch: int | None) -> Tensor:
-        """Return the clients' gradients at y (S, m, d), with the noise of this draw."""
-        g = torch.matmul(y.transpose(0, 1), self._A.mT).transpose(0, 1) + self._pull
-        return g if batch is None or self._noise is None else g + self._noise(batch)
-
-
-class ProbeMix(Mix):
-    """The mix of one round whose products are given: ``gossip(z, times, after)``."""
-
-    environment = ENVIRONMENT
-
-    def __init__(self, gossip: Callable[[Tensor, int, int], Tensor]):
-        self._given = gossip
-
-    def _gossip(self, z: Tensor, times: int, after: int) -> Tensor:
-        return self._given(z, times, after)
-
-
-@dataclass(frozen=True, eq=False)
-class Layout:
-    """Which tensors of a state (S, m, ...) make up the vector of each client, and their shapes."""
-
-    shapes: dict[str, tuple[int, ...]]
-
-    @property
-    def widths(self) -> list[int]:
-        return [int(np.prod(shape)) for shape in self.shapes.values()]
-
-    def vector(self, state: Any) -> Tensor:
-        """(S, m, width)"""
-        parts = [getattr(state, name).flatten(2).double() for name in self.shapes]
-        return torch.cat(parts, -1)
-
-    def state(self, template: Any, vector: Tensor) -> Any:
-        """The template's state with these vectors (z = x unless told), and all else as often as there are."""
-        S = len(vector)
-        parts = vector.split(self.widths, -1)
-        new = {n: p.clone().unflatten(-1, s) for (n, s), p in zip(self.shapes.items(), parts)}
-        new.setdefault("z", new["x"])
-        for name, value in tensors(template).items():
-            if value.ndim >= 3 and name not in new:
-                new[name] = value[:1].expand(S, *value.shape[1:]).clone()
-        return replace(template, **new)
-
-
-def stacked(state: Any) -> list[str]:
-    """The names of the clients' own tensors (S, m, ...), but those without any numbers."""
-    return [n for n, v in tensors(state).items() if v.ndim >= 3 and v.numel()]
-
-
-@dataclass(frozen=True, eq=False)
-class Round:
-    """One round as clientwise maps and exchanges, each map in the flat coordinates of R^d.
-
-    ``widths[k]`` are those of the blocks that stage k gives; ``first`` those of the state.
-    """
-
-    stages: list[Stage]
-    widths: list[list[int]]
-    first: list[int]
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,7 +60,7 @@ class Probe:
         if self.algorithm.sleeps:
             raise self.refusal("its clients sleep in some rounds, and here all of them take part")
         state = self._asked(lambda: self.algorithm.init(x, self._oracle(self.horizon)))
-        names = [n for n in stacked(state) if n != "z"]
+        names = [n for n in clients_tensors(state) if n != "z"]
         free, given = {"x"}, set(names) - {"x"}
         while True:  # what neither the models nor chance move, alone or together
             layout = Layout({n: tuple(getattr(state, n).shape[2:]) for n in names if n in free})
@@ -203,10 +122,10 @@ class Probe:
             raise self.refusal("its state has other shapes after a round than before")
         return Trial(sent, after, calls)
 
-    def round(self, state: Any, layout: Layout, t: int, trial: Trial) -> Round:
+    def round(self, state: Any, layout: Layout, t: int, trial: Trial) -> ProbedRound:
         """Round t in full."""
         sent, calls = trial.sent, trial.calls
-        moving = [n for n in stacked(sent) if not _same(getattr(sent, n))]
+        moving = [n for n in clients_tensors(sent) if not _same(getattr(sent, n))]
         post = Layout({n: tuple(getattr(sent, n).shape[2:]) for n in moving})
         open_calls = [k for k, call in enumerate(calls) if call.given is None]
         call_widths = [int(calls[k].z[0, 0].numel()) for k in open_calls]
@@ -232,7 +151,7 @@ class Probe:
         first = self.clientwise(local, sum(layout.widths), t, "local_update")
         rest = self.clientwise(exchange, sum(post.widths) + sum(call_widths), t, "communicate")
         times = [calls[k].times for k in open_calls]
-        return _put_together(first, rest, layout.widths, post.widths, call_widths, times)
+        return put_together(first, rest, layout.widths, post.widths, call_widths, times)
 
     def finish(self, state: Any, layout: Layout) -> Affine:
         """What the clients do after the last round."""
@@ -363,7 +282,7 @@ class Trial:
 
     def fingerprint(self) -> bytes:
         """All numbers of it: two rounds with the same are the same map."""
-        parts = [getattr(s, n) for s in (self.sent, self.after) for n in stacked(s)]
+        parts = [getattr(s, n) for s in (self.sent, self.after) for n in clients_tensors(s)]
         parts += [call.z for call in self.calls]
         return (
             b"".join(part.contiguous().numpy().tobytes() for part in parts)
@@ -376,43 +295,4 @@ def _same(z: Any) -> bool:
     return isinstance(z, Tensor) and torch.equal(z[:1].expand_as(z), z)
 
 
-def _put_together(
-    first: Affine, rest: Affine, start: list[int], post: list[int], calls: list[int], times: list[int]
-) -> Round:
-    """Local work and ``communicate`` as stages: the calls of mix in the order in which they need each other.
-
-    ``rest`` maps (post, answers of the calls) to (what the calls send, the new state).
-    """
-    n, c = len(post), len(calls)
-    inputs, sends = _places([*post, *calls]), _places(calls)
-    m, made, known = rest.map.shape
-    eye = np.broadcast_to(np.eye(known), (m, known, known))  # what is kept, beside what is made
-    whole = Affine(np.concatenate([eye, rest.map], 1), np.concatenate([np.zeros((m, known)), rest.shift], 1))
-    new = np.arange(known + sum(calls), known + made)
-
-    def taken(rows: list[Array], columns: list[int]) -> Affine:
-        at, of = (np.concatenate([*parts, new[:0]]) for parts in (rows, [inputs[b] for b in columns]))
-        return Affine(whole.map[:, at[:, None], of], whole.shift[:, at])
-
-    needs = [[j for j in range(c) if taken([known + sends[k]], [n + j]).map.any()] for k in range(c)]
-    have, done = list(range(n)), []  # blocks of ``inputs`` that are there, in order
-    stages, widths, before = [], [], first
-    while len(done) < c:
-        now = [k for k in range(c) if k not in done and set(needs[k]) <= set(done)]
-        now = [k for k in now if times[k] == times[now[0]]]
-        done += now
-        used = [new, *(known + sends[k] for k in range(c) if k not in done)]
-        keep = [b for b in have if taken(used, [b]).map.any()]
-        step = taken([*(known + sends[k] for k in now), *(inputs[b] for b in keep)], have)
-        step = step if before is None else step.after(before)
-        stages.append(Stage(step, sum(calls[k] for k in now), times[now[0]]))
-        have, before = [*(n + k for k in now), *keep], None
-        widths.append([[*post, *calls][b] for b in have])
-    last = taken([new], have)
-    stages.append(Stage(last if before is None else last.after(before)))
-    return Round(stages, [*widths, start], start)
-
-
-def _places(widths: list[int]) -> list[Array]:
-    """The indices of blocks that stand one after the other."""
-    return np.split(np.arange(sum(widths)), np.cumsum(widths)[:-1]) if widths else []
+__all__ = ["Probe", "Readout", "Trial"]
