@@ -9,7 +9,6 @@ from fractions import Fraction
 import numpy as np
 import sympy as sp
 
-from dfltheory.bounds.clauses import Statement
 from dfltheory.bounds.rates import Monomial, covered, leading, ordered, scheduled, scheduled_region
 from dfltheory.bounds.regions import draw, values_of
 from dfltheory.bounds.registry import REGISTRY, Registry
