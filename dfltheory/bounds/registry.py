@@ -11,9 +11,9 @@ from __future__ import annotations
 import importlib
 import pkgutil
 from collections.abc import Iterable, Iterator, Mapping
-from importlib.metadata import entry_points
+from functools import cache
 from pathlib import Path
-from types import ModuleType
+from types import MappingProxyType, ModuleType
 from typing import TYPE_CHECKING
 
 from dfltheory.bounds.paper import Paper
@@ -111,10 +111,14 @@ class Registry:
         return larger
 
     def _module(self, paper: str) -> str:
-        modules = self.discover()
-        if paper not in modules:
-            raise UnknownNameError("paper", paper, set(modules))
-        return modules[paper]
+        own = _own_files()  # entry points of other packages are read only if needed
+        places = own if paper in own else self.discover()
+        if paper not in places:
+            raise UnknownNameError("paper", paper, set(places))
+        return places[paper]
+
+    def _has(self, paper: str) -> bool:
+        return paper in _own_files() or paper in self.discover()
 
     # -- statements ------------------------------------------------------------------------------------
 
@@ -144,6 +148,9 @@ class Registry:
         UnknownNameError
             There is no such statement, or it has no such variant.
         """
+        for theorem in self.added:
+            if (theorem.key, theorem.variant) == (key, variant):
+                return theorem
         variants = self._variants(key)
         if variant not in variants:
             raise UnknownNameError(f"variant of {key}", variant, list(variants))
@@ -151,7 +158,7 @@ class Registry:
 
     def _variants(self, key: str) -> Mapping[str, Theorem]:
         paper = _paper_of(str(key))
-        variants = self.load(paper).get(key) if paper in self.discover() else None
+        variants = self.load(paper).get(key) if self._has(paper) else None
         if variants is None:
             raise UnknownNameError("theorem", key, set(self.keys(all=True)))
         return variants
@@ -176,7 +183,7 @@ class Registry:
     def known(self, key: str, variant: str) -> bool:
         """Is there a registered statement of this key and variant?"""
         paper = _paper_of(key)
-        return paper in self.discover() and variant in self.load(paper).get(key, {})
+        return self._has(paper) and variant in self.load(paper).get(key, {})
 
     def registered(self, theorem: Theorem) -> bool:
         """Is ``theorem`` the object that is registered under its key and variant?"""
@@ -186,16 +193,25 @@ class Registry:
     def peers(self, theorem: Theorem) -> tuple[Theorem, ...]:
         """The registered statements of the paper of ``theorem``; none if it is of no registered paper."""
         paper = _paper_of(theorem.key)
-        return self.statements(paper) if paper in self.discover() else ()
+        return self.statements(paper) if self._has(paper) else ()
 
 
 def _paper_of(key: str) -> str:
     return key.split(".")[0]
 
 
+@cache
+def _own_files() -> Mapping[str, str]:
+    """The package's papers and their theorem files, by name."""
+    files = sorted(FOLDER.glob("*.toml"))
+    return MappingProxyType({path.stem: str(path) for path in files})
+
+
 def _found_modules() -> dict[str, str]:
     """Paper -> its file or module; the package's own first, by name."""
-    found = {path.stem: str(path) for path in sorted(FOLDER.glob("*.toml"))}
+    from importlib.metadata import entry_points  # slow to import
+
+    found = dict(_own_files())
     for point in sorted(entry_points(group=GROUP), key=lambda p: p.name):
         if point.name in found:
             raise InputError(

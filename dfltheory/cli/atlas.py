@@ -45,11 +45,12 @@ def atlas(
         dfltheory atlas --key dfedsam.theorem_4_5 --topology ring --truth --set T=10000 m=16
     """
     from dfltheory import bound_atlas as engine
+    from dfltheory.best_bounds import check_constants
     from dfltheory.bounds.reference import load_all
 
     values = values_of(context, set_)
     theorems = [theorem for name in key or () for theorem in load_all(name, trust=trust)]
-    engine.check_constants(values, engine.competitors(measure, theorems))
+    check_constants(values, engine.competitors(measure, theorems))
     network = None
     if topology is not None:
         from dfltheory import graphs
@@ -59,7 +60,7 @@ def atlas(
         network = graphs.topology(topology, values["m"])
     run = None
     if instance is not None:
-        from dfltheory.experiments.config import load_experiment
+        from dfltheory.experiments.experiment_file import load_experiment
 
         run = load_experiment(instance, trust=trust).instance()
     found = engine.atlas(

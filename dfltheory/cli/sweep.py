@@ -14,7 +14,7 @@ from dfltheory.errors import InputError
 from dfltheory.files import check_writable
 
 if TYPE_CHECKING:
-    from dfltheory.experiments.config import Plan
+    from dfltheory.experiments.experiment_file import Experiment
     from dfltheory.experiments.sweep import Sweep
 
 
@@ -39,9 +39,6 @@ def sweep(
     list_cells: Annotated[
         bool, typer.Option("--list", help="Check the file and list its cells; run and import nothing.")
     ] = False,
-    fields: Annotated[
-        bool, typer.Option("--fields", help="Explain every field of experiment files.")
-    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Run every cell of the grid that an experiment file spans.
@@ -57,23 +54,18 @@ def sweep(
         dfltheory sweep topologies.toml --list --set run.rounds=100
 
         dfltheory sweep topologies.toml --out results/a --retry-failed --json
-
-        dfltheory sweep --fields
     """
-    if fields:
-        from dfltheory.experiments.config.fields_table import field_documents, fields_page
-
-        emit({"fields": field_documents()}, fields_page(), as_json)
-        return
-    from dfltheory.experiments.config import load_plan
+    from dfltheory.experiments.experiment_file import load_experiment
 
     if cluster is not None and re.fullmatch(r"\w+://.+:\d+", cluster) is None:
         raise InputError(f"--cluster {cluster}: write the scheduler's address as in tcp://10.0.0.1:8786")
     if file is None:
-        raise InputError("give an experiment file, or --fields to see what one may hold")
-    plan = load_plan(file, changes=assignments(change), trust=trust, imports=not list_cells, force=force)
+        raise InputError("give an experiment file; `dfltheory schema experiment` prints what it may contain")
+    experiment = load_experiment(
+        file, changes=assignments(change), trust=trust, imports=not list_cells, force=force
+    )
     if list_cells:
-        _list(plan, as_json)
+        _list(experiment, as_json)
         return
     from dfltheory.experiments import sweep as sweeps
 
@@ -81,7 +73,7 @@ def sweep(
     check_writable(folder, folder=True)
     with keeping(f"finished cells are kept in {folder}: the same command goes on from there"):
         done = sweeps.sweep(
-            plan, folder, jobs=jobs, cluster=cluster, retry_failed=retry_failed, progress=not as_json
+            experiment, folder, jobs=jobs, cluster=cluster, retry_failed=retry_failed, progress=not as_json
         )
     from dfltheory.experiments.sweep_report import REPORT, write_report
 
@@ -93,24 +85,24 @@ def sweep(
     ]
     document = {"folder": done.results.folder, "ran": done.ran, "kept": done.kept, "cells": cells}
     emit(document | {"report": folder / REPORT}, lambda: _print(done), as_json)
-    report = write_report(done.results, tuple(axis.fields for axis in plan.axes))
+    report = write_report(done.results, tuple(axis.fields for axis in experiment.axes))
     if not as_json:
         print(f"report: {report}")
     leave(not done.count("failed") and "violated" not in kinds)
 
 
-def _list(plan: Plan, as_json: bool) -> None:
+def _list(experiment: Experiment, as_json: bool) -> None:
     """The cells with their hashes; a cell that names code has none, since nothing is imported for a list."""
     from dfltheory.identity import value_digest
 
     cells, lines = [], []
-    for cell in plan.cells:
+    for cell in experiment.cells:
         code = list(cell.references.values())
         key = None if code else value_digest(cell.document())
         cells.append({"hash": key, "settings": dict(cell.settings), "code": code})
         settings = "  ".join(f"{name}={value}" for name, value in cell.settings.items())
         lines.append(f"{key or 'names ' + ', '.join(code)}  {settings}")
-    emit({"title": plan.title, "cells": cells}, "\n".join(lines), as_json)
+    emit({"title": experiment.title, "cells": cells}, "\n".join(lines), as_json)
 
 
 def _print(done: Sweep) -> None:

@@ -173,15 +173,15 @@ def train(
     if on_the_line(context, "topology") or (config is None and algorithms.spoken(algorithm)[2] is None):
         given |= dict([network_field(topology, Path() if config is None else config.parent)])
 
-    from dfltheory.experiments.config import load_experiment, read_plan
+    from dfltheory.experiments.experiment_file import load_experiment, read_experiment
 
     with keeping(kept):
         if config is not None:
-            cell = load_experiment(config, given, trust=trust, force=force)
+            cell = load_experiment(config, given, trust=trust, force=force).cell
             instance = cell.instance()
         else:
             first = _first(algorithm, given.get("task.name", task))
-            cell = read_plan(first, "", Path(), given, trust=True).cells[0]
+            cell = read_experiment(first, "", Path(), given, trust=True).cell
             instance = _on_images(cell.instance(), given)
         if on_the_line(context, "topology") and not instance.algorithm.needs_topology:
             name = type(instance.algorithm).__name__
@@ -196,7 +196,7 @@ def train(
 
 def _written_task(config: Path | None) -> dict[str, Any]:
     """The [task] of an experiment file, unchecked; empty without a file."""
-    from dfltheory.experiments.config import load_document
+    from dfltheory.experiments.experiment_file import load_document
 
     written = {} if config is None else load_document(config).get("task")
     return written if isinstance(written, dict) else {}
@@ -217,7 +217,7 @@ def _reject_ambiguous_alpha(given: dict[str, Any], task: str, config: Path | Non
 def _default_partition(task: Any) -> Any:
     """The partition of a task of the package if none is given; None where it has none."""
     from dfltheory import tasks
-    from dfltheory.training.document import options_of
+    from dfltheory.training.options import options_of
 
     if task not in tasks.names():
         return None
@@ -227,10 +227,10 @@ def _default_partition(task: Any) -> Any:
 
 def _first(algorithm: str, task: str) -> dict[str, Any]:
     """What a run without a file is where the line says nothing else, so that a first command is short."""
-    from dfltheory.training.document import REQUIRED, options_of
+    from dfltheory.training.options import options_of
 
     letters = {"eta": 0.1, "eta_u": 0.1, "eta_v": 0.1, "K": 5, "K_u": 5, "K_v": 1, "lam": 0.1, "gamma": 0.1}
-    asked = {n for n, option in options_of("algorithm", algorithm).items() if option.default is REQUIRED}
+    asked = {n for n, option in options_of("algorithm", algorithm).items() if option.required}
     return {
         "task": first_task(task, m=10),
         "algorithm": {"name": algorithm} | {n: v for n, v in letters.items() if n in asked},

@@ -120,8 +120,8 @@ def validate(
     if out is not None:
         check_writable(out, folder=True)
     given: dict[str, Any] = changes(context, FIELDS, option, assignments(change))
-    from dfltheory.experiments.config import load_document, read_plan
-    from dfltheory.experiments.experiment import perform_all
+    from dfltheory.experiments.cases import perform_all
+    from dfltheory.experiments.experiment_file import load_document, read_experiment
     from dfltheory.experiments.report import Study
 
     if config is not None:
@@ -139,11 +139,11 @@ def validate(
         else:
             given |= dict(axis)
     source = "" if config is None else str(config)
-    plan = read_plan(document, source, folder, given, trust=trust or config is None, force=force)
+    experiment = read_experiment(document, source, folder, given, trust=trust or config is None, force=force)
     with keeping("nothing is written"):
-        outcomes = perform_all(plan.cases(), progress=not as_json)
+        outcomes = perform_all(experiment.cases(), progress=not as_json)
     study = Study(
-        title=plan.title,
+        title=experiment.title,
         outcomes=outcomes,
         not_tested=["Other horizons, problems and networks than those shown; the limits of the theorem."],
         command="dfltheory validate" + (f" --config {config.name}" if config is not None else ""),
@@ -153,8 +153,8 @@ def validate(
 
 def _first(key: str, K: int, algorithm: str | None, given: dict[str, Any], trust: bool) -> dict[str, Any]:
     """The study of a line without a file: the theorem's own algorithm at its own schedule."""
-    from dfltheory.experiments.experiment import VARIANTS, statements
-    from dfltheory.training.document import REQUIRED, name_of, options_of
+    from dfltheory.experiments.cases import VARIANTS, statements
+    from dfltheory.training.options import name_of, options_of
     from dfltheory.verdicts.schedule import TWO_BLOCKS, algorithm_class
 
     against = statements(key, trust=trust)
@@ -164,7 +164,7 @@ def _first(key: str, K: int, algorithm: str | None, given: dict[str, Any], trust
     task = given.get("task.name") or (TWO_BLOCKS if theorem.scope.two_blocks else usual)
     options = options_of("algorithm", name)
     letters = {n: K for n in ("K", "K_u", "K_v") if n in options}
-    needed = {n for n, option in options.items() if option.default is REQUIRED} - set(letters)
+    needed = {n for n, option in options.items() if option.required} - set(letters)
     lacking = [n for n in sorted(needed) if f"algorithm.{n}" not in given]
     if lacking and not schedule:
         told, give = ", ".join(lacking), " ".join(f"--set algorithm.{n}=..." for n in lacking)

@@ -1,6 +1,6 @@
 """What the search holds fast and what it draws, by a theorem's scope alone.
 
-The rules are those by which :mod:`dfltheory.verdicts.applicable` judges a run, so that whatever is found is a
+The rules are those of :mod:`dfltheory.verdicts.applicability`, so that whatever is found is a
 run that the theorem speaks of. What is outside of the search is refused in one line, never searched with
 another algorithm. Assumptions in words are not read.
 """
@@ -17,7 +17,7 @@ from dfltheory.algorithms.base import Algorithm
 from dfltheory.bounds.symbols import GLOSSARY, LENGTH, STEP, Quantity
 from dfltheory.errors import InputError, UnknownNameError
 from dfltheory.own import own_name
-from dfltheory.verdicts.applicable import absent_values, spoken_of, unrestricted_steps
+from dfltheory.verdicts.applicability import absent_values, quantities_of, unrestricted_steps
 
 if TYPE_CHECKING:
     from dfltheory.bounds.theorem import Theorem
@@ -131,7 +131,7 @@ def hyperparameters(theorem: Theorem) -> tuple[dict[str, Quantity], dict[str, An
     """
     cls, scope = algorithm_class(theorem), theorem.scope
     absent = absent_values(theorem)
-    spoken = spoken_of(theorem) | unrestricted_steps(theorem, cls)
+    spoken = quantities_of(theorem) | unrestricted_steps(theorem, cls)
     summed = {name for whole in spoken & {*cls.summed_up} for name in cls.summed_up[whole][0]}
     free: dict[str, Quantity] = {}
     fixed: dict[str, Any] = {}

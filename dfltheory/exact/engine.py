@@ -168,6 +168,8 @@ class Engine:
             while len(self._rounds) >= _KEPT:
                 self._rounds.pop(next(iter(self._rounds)))
             self._rounds[key] = stages
+        if any(call.after for call in trial.calls) and not is_constant(self.sequence):
+            raise self.probe.refusal("it continues gossip steps over a network that is not constant")
         stages = self._rounds[key]
         laws = [laws_of(self.sequence, t, s.times) for s in stages]
         if self.sequence.random and sum(1 for s in stages if s.mixed) > 1:

@@ -18,12 +18,11 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from dfltheory.algorithms.base import replace
+from dfltheory.algorithms.base import Mix, Oracle, replace
 from dfltheory.errors import InputError
 from dfltheory.exact.moments import Affine, Stage
 from dfltheory.exact.problem import Problem
 from dfltheory.training.local import tensors
-from dfltheory.training.plain_mix import PlainMix
 
 Array = NDArray[Any]
 _AT_ONCE = 10**7
@@ -34,44 +33,43 @@ _SIZES = (1.0, 1e3)
 """The sizes of these points."""
 
 
-class ProbeOracle:
-    """The :class:`dfltheory.algorithms.Oracle` of one round whose noise is given: ``noise(k)`` of draw k."""
+ENVIRONMENT = "exact_history"
 
-    active = None
+
+class ProbeOracle(Oracle):
+    """The oracle of one round whose noise is given: ``noise(k)`` is that of draw k."""
+
+    environment = ENVIRONMENT
 
     def __init__(
         self, problem: Problem, t: int, horizon: int, offset: Tensor | float, noise: Callable | None
     ):
-        self.t, self.horizon, self.draws = t, horizon, 0
-        self.shared, self.blocks, self.shapes = (
-            getattr(problem.task, n) for n in ("shared", "blocks", "shapes")
-        )
+        super().__init__(t, horizon, problem.task)
+        self.draws = 0
         self._A, self._pull = torch.from_numpy(problem.A), torch.from_numpy(problem.pull) * offset
         self._noise = noise
 
-    def begin(self, x: Tensor) -> Tensor:
-        return x.clone()
-
     def sample(self) -> int:
+        """Return the number of this draw: 0, 1, ..."""
         self.draws += 1
         return self.draws - 1
 
     def __call__(self, y: Tensor, batch: int | None) -> Tensor:
+        """Return the clients' gradients at y (S, m, d), with the noise of this draw."""
         g = torch.matmul(y.transpose(0, 1), self._A.mT).transpose(0, 1) + self._pull
         return g if batch is None or self._noise is None else g + self._noise(batch)
 
-    balanced = __call__
 
-    @property
-    def edges(self) -> Any:
-        raise _NotAffineError("it keeps something for every arc, and clients' states alone are followed here")
+class ProbeMix(Mix):
+    """The mix of one round whose products are given: ``gossip(z, times, after)``."""
 
-    def uniform(self, shape: tuple[int, ...]) -> Tensor:
-        raise _NotAffineError("it draws numbers of its own (uniform)")
+    environment = ENVIRONMENT
 
+    def __init__(self, gossip: Callable[[Tensor, int, int], Tensor]):
+        self._given = gossip
 
-class _NotAffineError(Exception):
-    pass
+    def _gossip(self, z: Tensor, times: int, after: int) -> Tensor:
+        return self._given(z, times, after)
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,7 +173,7 @@ class Probe:
         oracle = self._oracle(t, lambda k: self._point(("noise", k), self.problem.d))
         calls: list[Call] = []
 
-        def mix(z: Tensor, times: int) -> Tensor:
+        def mix(z: Tensor, times: int, after: int) -> Tensor:
             if _same(z):
                 products = [torch.from_numpy(W) @ z.double() for W in outcomes(t, times)]
                 apart = (
@@ -186,15 +184,15 @@ class Probe:
                         f"random matrices move what {self.name} divides by, so that its round is not affine:"
                         " give matrices whose rows sum to 1 too"
                     )
-                calls.append(Call(z, times, products[0]))
+                calls.append(Call(z, times, after, products[0]))
                 return products[0].to(z.dtype).clone()
-            calls.append(Call(z.clone(), times, None))
+            calls.append(Call(z.clone(), times, after, None))
             return self._point(("mixed", len(calls)), int(z[0, 0].numel())).reshape(z.shape).clone()
 
         def run() -> tuple[Any, Any]:
             begun = layout.state(state, self._point("state", sum(layout.widths)))
             sent = self.algorithm.local_update(begun, oracle)
-            after = self.algorithm.communicate(sent, PlainMix(mix, "exact expectations"))
+            after = self.algorithm.communicate(sent, ProbeMix(mix))
             return sent, replace(after, z=after.x)
 
         sent, after = self._asked(run)
@@ -221,14 +219,14 @@ class Probe:
             answers, heard = list(a[..., sum(post.widths) :].split(call_widths, -1)), []
             count = iter(calls)
 
-            def mix(z: Tensor, times: int) -> Tensor:
+            def mix(z: Tensor, times: int, after: int) -> Tensor:
                 call = next(count)
                 if call.given is not None:
                     return call.given[:1].expand(len(z), *call.given.shape[1:]).to(z.dtype).clone()
                 heard.append(z.flatten(2).clone())
                 return answers[len(heard) - 1].reshape(z.shape).clone()
 
-            new = self.algorithm.communicate(post.state(sent, after), PlainMix(mix, "exact expectations"))
+            new = self.algorithm.communicate(post.state(sent, after), ProbeMix(mix))
             return torch.cat([*heard, layout.vector(new)], -1)
 
         first = self.clientwise(local, sum(layout.widths), t, "local_update")
@@ -331,11 +329,8 @@ class Probe:
         return InputError(f"{self.name} is not an affine recursion: {why}")
 
     def _asked(self, run: Callable[[], Any]) -> Any:
-        try:
-            with torch.no_grad():
-                return run()
-        except _NotAffineError as why:
-            raise self.refusal(str(why)) from None
+        with torch.no_grad():
+            return run()
 
     def _oracle(self, t: int, noise: Callable | None = None, offset: Tensor | float = 1.0) -> ProbeOracle:
         return ProbeOracle(self.problem, t, self.horizon, offset, noise)
@@ -349,10 +344,12 @@ class Probe:
 
 @dataclass(frozen=True, eq=False)
 class Call:
-    """One call of ``mix``: what was sent, how often it is mixed, and the result where it is not random."""
+    """One call of ``mix``: what was sent, how often it is mixed after how many earlier steps, and the result
+    where it is not random."""
 
     z: Tensor
     times: int
+    after: int
     given: Tensor | None
 
 

@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dfltheory.bounds.display import condition_latex
-from dfltheory.experiments.experiment import Case, Outcome, installed_versions
+from dfltheory.experiments.cases import Case, Outcome, installed_versions
 from dfltheory.files import filling, replacing, write_json, write_text
 from dfltheory.number_format import number, tex
 from dfltheory.plots.look import save
 from dfltheory.plots.verdicts import families
-from dfltheory.verdicts.compare import Verdict
+from dfltheory.verdicts.verdict import Verdict
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -128,13 +128,14 @@ class Study:
 
 def _describe(outcome: Outcome) -> dict[str, Any]:
     case, run = outcome.case, outcome.run
+    instance = case.instance
     return {
         "case": case.label,
-        "task": {"name": case.task.name, "m": case.task.m, "d": case.task.d},
-        "algorithm": {"name": type(case.algorithm).__name__} | asdict(case.algorithm),
-        "rounds": case.rounds,
+        "task": {"name": instance.task.name, "m": instance.task.m, "d": instance.task.d},
+        "algorithm": {"name": type(instance.algorithm).__name__} | asdict(instance.algorithm),
+        "rounds": instance.rounds,
         "seeds": len(run.x),
-        "seed": case.seed,
+        "seed": instance.seed,
         "constants": run.constants.known(),
         "standing": dict(run.constants.standing),
         "network": run.network.known(),
@@ -273,7 +274,7 @@ def _group(study: Study, name: str, figure: Path | None, folder: Path) -> dict[s
 
 def _statements(outcomes: list[Outcome]) -> list[dict[str, Any]]:
     """What the theorems of a group claim, in words and formulas."""
-    theorems = {(v.key, v.variant): v._theorem for o in outcomes for v in o.verdicts}
+    theorems = {(v.key, v.variant): v.theorem for o in outcomes for v in o.verdicts}
     return [
         {
             "name": f"{thm.key}, {thm.variant}",

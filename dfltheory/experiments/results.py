@@ -12,7 +12,6 @@ A sweep's folder holds ``sweep.json`` (which cells there are), ``cells/KEY.json`
 from __future__ import annotations
 
 import json
-import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -22,11 +21,31 @@ from typing import TYPE_CHECKING, Any
 
 from dfltheory import bounds
 from dfltheory.bounds.status import status_from_dict
-from dfltheory.errors import DataError, InputError, UnknownNameError, shown
-from dfltheory.files import reading, replacing
+from dfltheory.documents import (
+    Read,
+    any_number,
+    anything,
+    mapping,
+    maybe,
+    must,
+    named,
+    text,
+    tuple_of,
+    whole,
+)
+from dfltheory.errors import (
+    LARGEST_WHOLE,
+    DataError,
+    DFLTheoryError,
+    InputError,
+    UnknownNameError,
+    shown,
+)
+from dfltheory.files import plain, read_json, reading, replacing
 from dfltheory.training.document import short
-from dfltheory.verdicts.compare import Verdict
+from dfltheory.verdicts.left_hand_side import LeftHandSide
 from dfltheory.verdicts.statistics import Interval
+from dfltheory.verdicts.verdict import Verdict
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -37,9 +56,19 @@ if TYPE_CHECKING:
 MANIFEST, TABLE, CELLS = "sweep.json", "results.csv", "cells"
 """The names of the files in a sweep's folder, and of the folder of its cells."""
 
-_TEXT = ("kind", "key", "variant", "reason", "method")
-_NUMBERS = ("bound", "ratio", "trivial", "confidence")
-_COUNTS = ("seeds", "rounds")
+_TABLE = mapping(any_number, 10**4, text)
+_COUNT = whole(0, LARGEST_WHOLE)
+_VERDICT: dict[str, Read] = {
+    **dict.fromkeys(("kind", "key", "variant", "reason", "method"), text),
+    **dict.fromkeys(("bound", "ratio", "trivial", "confidence", "measured"), any_number),
+    **dict.fromkeys(("seeds", "rounds"), _COUNT),
+    **dict.fromkeys(("conditions", "estimated"), tuple_of(text, 10**4)),
+    **dict.fromkeys(("terms", "given", "slack", "at"), _TABLE),
+    **dict.fromkeys(("ratio_ci", "measured_ci"), tuple_of(any_number, 2, 2)),
+    "seeds_needed": maybe(_COUNT),
+    "status": anything,  # read by status_from_dict
+}
+"""Field of a saved verdict -> its reader."""
 _SHAPES: dict[str, type] = {"verdicts": list, "status": str} | dict.fromkeys(
     (
         "settings",
@@ -69,53 +98,29 @@ def verdict_from_dict(document: Mapping[str, Any], run: History | None = None) -
     Raises
     ------
     DataError
-        A field is missing, or a number is none.
+        A field is missing or has another type.
     """
-
-    def table(name: str) -> dict[str, float]:
-        return {str(key): _number(value) for key, value in told[name].items()}
-
     try:
-        told = _ABSENT | dict(document)
-        values: dict[str, Any] = {name: str(told[name]) for name in _TEXT}
-        values |= {name: _number(told[name]) for name in _NUMBERS}
-        values |= {name: int(told[name]) for name in _COUNTS}
-        values |= {name: tuple(map(str, told[name])) for name in ("conditions", "estimated")}
-        values |= {name: table(name) for name in ("terms", "given", "slack", "at")}
-        low, high = map(_number, told["ratio_ci"])
-        values["ratio_ci"] = (low, high)
-        values["measured"] = Interval(_number(told["measured"]), *map(_number, told["measured_ci"]))
-        needed = told["seeds_needed"]
-        values["seeds_needed"] = None if needed is None else int(needed)
-        values["status"] = status_from_dict(told["status"])
-    except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
-        said = " ".join(str(error).split())
-        raise DataError(f"not a verdict: {type(error).__name__}: {said:.200}") from error
+        must("verdict", document, isinstance(document, Mapping), "a table of fields")
+        given = named("verdict", _ABSENT | plain(document), _VERDICT, None)
+        values = {name: read(f"verdict.{name}", given[name]) for name, read in _VERDICT.items()}
+        values["status"] = status_from_dict(values["status"])
+    except (DFLTheoryError, RecursionError) as wrong:
+        raise DataError(f"not a verdict: {wrong}") from wrong
+    values["measured"] = Interval(values["measured"], *values.pop("measured_ci"))
     if run is not None:
-        values |= {"_run": run, "_theorem": bounds.get(values["key"], values["variant"])}
+        theorem = bounds.get(values["key"], values["variant"])
+        values["left_hand_side"] = LeftHandSide(run, theorem)
     return Verdict(**values)
 
 
 def load_verdicts(path: str | Path) -> list[Verdict]:
     """The verdicts of a ``verdicts.json``, as ``dfltheory validate --out`` writes it."""
-    document = _read_json(Path(path))
+    document = read_json(path)
     if not isinstance(document, list):
         raise DataError(f"{path} does not hold a list of verdicts")
     with reading(path, "verdicts"):
         return [verdict_from_dict(item) for item in document]
-
-
-def _number(value: Any) -> float:
-    # one nan for all: then a verdict that is read back equals the one that was written
-    number = float(value)
-    return math.nan if math.isnan(number) else number
-
-
-def _read_json(path: Path) -> Any:
-    if not path.is_file():
-        raise InputError(f"{path} is no regular file" if path.exists() else f"{path} does not exist")
-    with reading(path, "JSON"):
-        return json.loads(path.read_text(encoding="utf-8"))
 
 
 # -- the results of a sweep --------------------------------------------------------------------------
@@ -202,7 +207,7 @@ def load_results(folder: str | Path) -> Results:
     root = Path(folder)
     if not (root / MANIFEST).is_file():
         raise InputError(f"{folder} has no {MANIFEST}: give a folder that `dfltheory sweep --out` wrote")
-    manifest = _read_json(root / MANIFEST)
+    manifest = read_json(root / MANIFEST)
     with reading(root / MANIFEST, "the cells of a sweep"):
         for item in manifest["cells"]:
             if not re.fullmatch("[0-9a-z]{1,64}", item["key"]):  # it becomes the name of a file
@@ -219,11 +224,9 @@ def load_results(folder: str | Path) -> Results:
 def read_record(folder: Path, key: str) -> dict[str, Any] | None:
     """The record of a cell, or None where it has not finished: no record, an unreadable one, no history."""
     path = folder / CELLS / f"{key}.json"
-    if not path.is_file():
-        return None
     try:
-        record = json.loads(path.read_text(encoding="utf-8"))
-    except (FileNotFoundError, ValueError, RecursionError):
+        record = read_json(path)
+    except (FileNotFoundError, DFLTheoryError):
         return None
     if (
         not isinstance(record, dict)

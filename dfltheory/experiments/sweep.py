@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from dfltheory.errors import InputError
-from dfltheory.experiments.config import Experiment, Plan
+from dfltheory.experiments.cell import Cell
+from dfltheory.experiments.experiment_file import Experiment
 from dfltheory.experiments.results import CELLS, MANIFEST, Results, load_results, read_record, write_table
 from dfltheory.experiments.sweep_workers import Job, found_by
 from dfltheory.files import filling, remove_halves, replacing, write_json
@@ -38,7 +39,7 @@ class Sweep:
 
 
 def sweep(
-    plan: Plan,
+    experiment: Experiment,
     out: str | Path,
     *,
     jobs: int | None = None,
@@ -46,11 +47,11 @@ def sweep(
     retry_failed: bool = False,
     progress: bool = False,
 ) -> Sweep:
-    """Run the cells of ``plan`` that ``out`` does not hold yet, then assemble the tables there.
+    """Run the cells of ``experiment`` that ``out`` does not hold yet, then assemble the tables there.
 
     Parameters
     ----------
-    plan : what :func:`dfltheory.experiments.config.load_plan` read
+    experiment : what :func:`dfltheory.experiments.experiment_file.load_experiment` read
     out : folder of the results (see :mod:`dfltheory.experiments.results`); made where there is none
     jobs : local processes, one thread each; ``None``: one for each core
     cluster : address of a dask scheduler, as in tcp://10.0.0.1:8786, in place of local processes
@@ -69,13 +70,13 @@ def sweep(
     """
     if jobs is not None and jobs < 1:
         raise InputError(f"jobs = {jobs} must be an integer >= 1")
-    work = _keyed(plan)
+    work = _keyed(experiment)
     folder = Path(out)
     (folder / CELLS).mkdir(parents=True, exist_ok=True)
     manifest = {
-        "title": plan.title,
-        "source": Path(plan.source).name,
-        "axes": [list(axis.fields) for axis in plan.axes],
+        "title": experiment.title,
+        "source": Path(experiment.source).name,
+        "axes": [list(axis.fields) for axis in experiment.axes],
         "cells": [{"key": key, "settings": dict(cell.settings)} for key, cell in work],
     }
     with filling(folder) as new:
@@ -100,14 +101,14 @@ def sweep(
     return Sweep(results, ran=len(waiting), kept=len(work) - len(waiting))
 
 
-def _keyed(plan: Plan) -> list[Job]:
+def _keyed(experiment: Experiment) -> list[Job]:
     """Every cell with its key, the hash of its full configuration."""
-    work: dict[str, Experiment] = {}
-    for cell in plan.cells:
+    work: dict[str, Cell] = {}
+    for cell in experiment.cells:
         key = value_digest(cell.document())
         if key in work:
             raise InputError(
-                f"{plan.source}: two cells are the same experiment: {work[key].label}, and {cell.label}"
+                f"{experiment.source}: two cells are the same experiment: {work[key].label}, and {cell.label}"
             )
         work[key] = cell
     return list(work.items())

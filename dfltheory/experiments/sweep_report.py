@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from dfltheory import plots
-from dfltheory.experiments.experiment import Case, Outcome
+from dfltheory.experiments.cases import Case, Outcome
 from dfltheory.experiments.report import Study, render
 from dfltheory.experiments.results import CELLS, MANIFEST, TABLE, CellResult, Results
 from dfltheory.files import filling, write_text
 from dfltheory.rates import fit_points
 from dfltheory.training.document import short
+from dfltheory.training.instance import Instance
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -61,19 +62,22 @@ def _brief(name: str, value: Any) -> str:
 def _outcome(cell: CellResult, title: str, axes: tuple[tuple[str, ...], ...]) -> Outcome:
     """The cell as an outcome. The task is not built again: pages and figures need its name alone."""
     run, verdicts = cell.history, cell.verdicts
+    instance = Instance(
+        task=cast(Any, None),
+        algorithm=run.algorithm,
+        rounds=run.rounds,
+        seeds=run.seeds,
+        seed=run.seed,
+    )
     across = axes[0] if axes else ()
     return Outcome(
         Case(
+            instance=instance,
             group=title,
             row=", ".join(_brief(n, v) for n, v in cell.settings.items() if n not in across),
             column=", ".join(_brief(n, cell.settings[n]) for n in across),
-            task=cast(Any, None),
-            algorithm=run.algorithm,
-            rounds=run.rounds,
-            seeds=run.seeds,
             key=verdicts[0].key if verdicts else "",
             variants=tuple(v.variant for v in verdicts),
-            seed=run.seed,
         ),
         run,
         verdicts,

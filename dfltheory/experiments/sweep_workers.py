@@ -22,13 +22,13 @@ from typing import Any
 import numpy as np
 
 from dfltheory.errors import DFLTheoryError
-from dfltheory.experiments.config import Experiment
-from dfltheory.experiments.experiment import installed_versions, perform
+from dfltheory.experiments.cases import installed_versions, perform
+from dfltheory.experiments.cell import Cell
 from dfltheory.files import plain
 from dfltheory.randomness import one_order
 from dfltheory.training.history import History
 
-Job = tuple[str, Experiment]
+Job = tuple[str, Cell]
 """A cell with its key."""
 Found = tuple[str, dict[str, Any], bytes | None]
 """Key, record (JSON's types), and the history as a safetensors file (None where the cell failed)."""
@@ -57,7 +57,7 @@ def found_by(work: Sequence[Job], jobs: int | None, cluster: str | None) -> Gene
 # -- one cell: it tells in plain data what it found, and raises nothing ----------------------------------
 
 
-def run_cell(key: str, cell: Experiment) -> Found:
+def run_cell(key: str, cell: Cell) -> Found:
     """Train and compare on one thread: so the numbers are the same wherever and beside whomever it runs.
 
     An error becomes a record with ``status`` "failed", its type, message and traceback.
@@ -79,7 +79,7 @@ def run_cell(key: str, cell: Experiment) -> Found:
     return key, plain(record), data
 
 
-def _named(key: str, cell: Experiment) -> dict[str, Any]:
+def _named(key: str, cell: Cell) -> dict[str, Any]:
     return {"key": key, "settings": dict(cell.settings), "configuration": cell.document()}
 
 
@@ -89,7 +89,7 @@ def _failure(error: BaseException, trace: str = "") -> dict[str, Any]:
     return {"status": "failed", "error": told}
 
 
-def _lost(key: str, cell: Experiment, error: BaseException) -> Found:
+def _lost(key: str, cell: Cell, error: BaseException) -> Found:
     """A cell without a result of its own: kept as failed, so that the others go on."""
     return key, _named(key, cell) | _failure(error), None
 

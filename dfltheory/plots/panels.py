@@ -14,8 +14,8 @@ from dfltheory.plots.verdicts import KNOWN, draw, families, left_side, refuted_n
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from dfltheory.experiments.experiment import Outcome
-    from dfltheory.verdicts.compare import Verdict
+    from dfltheory.experiments.cases import Outcome
+    from dfltheory.verdicts.verdict import Verdict
 
 _MOST_ABREAST = 4
 Block = Sequence[tuple["Outcome", Sequence["Verdict"]]]
@@ -71,10 +71,10 @@ def along(outcomes: Sequence[Outcome]) -> Figure:
             mine = [v for o in outcomes if o.case.along == names[j] for v in o.verdicts]
             mine = [v for v in mine if left_side(v) == sides[i] and v.kind != "not applicable"]
             first = next(v for v in verdicts if left_side(v) == sides[i])
-            glossary = first._theorem.glossary
+            glossary = first.theorem.glossary
             label = "$1-\\lambda$" if names[j] == "lam" else f"${glossary[names[j]].latex}$"
             ax.set(xscale="log", yscale="log", xlabel=label)
-            ax.set_ylabel("" if j else look.formula(first._theorem))
+            ax.set_ylabel("" if j else look.formula(first.theorem))
             if mine:
                 _points(ax, mine, names[j])
             handles |= dict(zip(*reversed(ax.get_legend_handles_labels())))
@@ -111,7 +111,7 @@ def _shape(outcomes: Sequence[Outcome]) -> tuple[int, int]:
 
 def _block(part: Any, block: Block, shape: tuple[int, int]) -> dict[str, Any]:
     """Draw the panels of one left-hand side; returns what the legend needs, by label."""
-    part.suptitle(look.formula(block[0][1][0]._theorem), fontsize=8)
+    part.suptitle(look.formula(block[0][1][0].theorem), fontsize=8)
     grid = part.subplots(*shape, squeeze=False, sharex=True, sharey=True)
     rows = list(dict.fromkeys(outcome.case.row for outcome, _ in block))
     columns = list(dict.fromkeys(outcome.case.column for outcome, _ in block))

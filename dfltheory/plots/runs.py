@@ -15,7 +15,7 @@ from dfltheory.errors import InputError, UnknownNameError
 from dfltheory.plots.look import MEASURED, axes, gap_label, looks, style
 from dfltheory.plots.verdicts import bound_over, draw, running_left_hand_side
 from dfltheory.verdicts.compare import compare
-from dfltheory.verdicts.reading import Reading
+from dfltheory.verdicts.left_hand_side import LeftHandSide
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -251,8 +251,8 @@ def band(
 
 
 def _running(run: History, theorem: Theorem, confidence: float) -> Any:
-    reading = Reading(run, theorem)
-    return (reading.horizons, *running_left_hand_side(reading, confidence))
+    left = LeftHandSide(run, theorem)
+    return (left.horizons, *running_left_hand_side(left, confidence))
 
 
 def _every(x: NDArray[Any], k: int) -> list[int]:

@@ -15,14 +15,14 @@ from dfltheory.confidence import upper_limits
 from dfltheory.errors import InputError
 from dfltheory.plots import look
 from dfltheory.verdicts.evidence import lower_limits
-from dfltheory.verdicts.reading import Reading, without_chance
+from dfltheory.verdicts.left_hand_side import LeftHandSide
+from dfltheory.verdicts.measures import is_deterministic
 from dfltheory.verdicts.statistics import running_upper_limits, upper_of_each
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from dfltheory.bounds.theorem import Theorem
-    from dfltheory.training.history import History
 
 KNOWN = "known without a theorem"
 _AGGREGATES = {
@@ -56,18 +56,17 @@ def draw(verdicts: Sequence[Judged], ax: Axes | None = None, *, legend: bool = T
     InputError
         The verdicts bound different left-hand sides, or were read from a file without their run.
     """
-    if any(v._run is None or v._theorem is None for v in verdicts):
-        raise InputError("a verdict without its run cannot be drawn: give verdict_from_dict the run too")
     sides = by_left_side(verdicts)
     if len(sides) != 1:
         told = "; ".join(", ".join(v.variant for v in group) for group in sides)
         raise InputError(f"one axis shows one left-hand side, and these bound {len(sides)}: {told}")
-    run, thm = verdicts[0]._run, verdicts[0]._theorem
+    left = verdicts[0].left_hand_side
+    run, thm = left.run, left.theorem
     applicable = [v for v in verdicts if v.kind != "not applicable"]
     with look.style():
         ax = look.axes(ax)
         if not np.isnan(verdicts[0].measured.estimate):
-            _draw_measured(ax, run, thm, verdicts[0].confidence)
+            _draw_measured(ax, left, verdicts[0].confidence)
         for family in families(applicable).values():
             _draw_family(ax, family)
         for known in sorted({v.trivial for v in applicable if np.isfinite(v.trivial)}):
@@ -128,47 +127,47 @@ def by_left_side(verdicts: Iterable[Judged]) -> list[list[Any]]:
     return list(groups.values())
 
 
-def _running_columns(reading: Reading) -> NDArray[np.float64]:
+def _running_columns(left: LeftHandSide) -> NDArray[np.float64]:
     """What the left-hand side at each horizon is made of, (seeds, horizons): each round of a minimum or a
     maximum, the mean or the sum of all rounds so far."""
-    samples = reading.samples
-    match reading.theorem.lhs.aggregate:
+    samples = left.samples
+    match left.theorem.lhs.aggregate:
         case "min" | "max":
             return samples
         case "sum":
             return np.cumsum(samples, axis=1)
         case "mean" | "last":
             return np.cumsum(samples, axis=1) / np.arange(1, samples.shape[1] + 1)
-    raise InputError(f"{reading.theorem}: the aggregate {reading.theorem.lhs.aggregate!r} is not drawn")
+    raise InputError(f"{left.theorem}: the aggregate {left.theorem.lhs.aggregate!r} is not drawn")
 
 
 def _limits_of_running_maximum(
-    reading: Reading, columns: NDArray[np.float64], estimate: NDArray[np.float64], tail: float
+    left: LeftHandSide, columns: NDArray[np.float64], estimate: NDArray[np.float64], tail: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
     """Estimate and limits of max_{t <= h} E Y_t: the lower limits hold for all rounds at once, since the
     round that has the largest is chosen after looking."""
     finite = np.isfinite(columns.mean(axis=0))
     low = columns.mean(axis=0)
     low[finite] = lower_limits(columns[:, finite], tail / columns.shape[1])
-    high = upper_of_each(columns, tail, reading.sure_rounds)
+    high = upper_of_each(columns, tail, left.equal_rounds)
     return estimate, np.maximum.accumulate(low), np.maximum.accumulate(high)
 
 
 def left_side(verdict: Judged) -> Any:
     """What the verdict bounds, without the prose in which its paper says so."""
-    return replace(verdict._theorem.lhs, averaging="")
+    return replace(verdict.theorem.lhs, averaging="")
 
 
-def _draw_measured(ax: Axes, run: History, thm: Theorem, confidence: float) -> None:
+def _draw_measured(ax: Axes, left: LeftHandSide, confidence: float) -> None:
     """Draw one aggregate of the measurement with its band."""
-    reading = Reading(run, thm)
-    many = reading.horizons.size
+    run, thm = left.run, left.theorem
+    many = left.horizons.size
     kept = np.unique(np.geomspace(1, many, _MOST_POINTS).round().astype(int)) - 1  # more are not seen
-    horizons = reading.horizons[kept]
-    estimate, low, high = (values[kept] for values in running_left_hand_side(reading, confidence))
+    horizons = left.horizons[kept]
+    estimate, low, high = (values[kept] for values in running_left_hand_side(left, confidence))
     told = f"{100 * confidence:g} % band"
     if run.grad_norm_sq.shape[0] == 1:
-        told = "exact" if without_chance(run) else "one seed, no band"
+        told = "exact" if is_deterministic(run) else "one seed, no band"
     # a lower limit of zero is beyond every logarithmic axis, and must not stretch it
     floor = np.min(estimate[np.isfinite(estimate) & (estimate > 0)], initial=np.inf) / 5
     ax.fill_between(
@@ -217,7 +216,7 @@ def bound_over(verdict: Judged, horizons: NDArray[Any], by_term: bool = False) -
     """The verdict's bound (or its terms by name) at each horizon h <= T of its run, nan where the theorem
     says nothing of it: where it is not applicable, where a condition fails, and at h < T if it has put a
     schedule in that depends on T, for the step sizes at h are then not this run's."""
-    thm: Theorem = verdict._theorem
+    thm: Theorem = verdict.theorem
     nothing = np.full(horizons.shape, np.nan)
     if verdict.kind == "not applicable":
         return dict.fromkeys(thm.parts, nothing) if by_term else nothing
@@ -234,29 +233,29 @@ def bound_over(verdict: Judged, horizons: NDArray[Any], by_term: bool = False) -
 
 
 def running_left_hand_side(
-    reading: Reading, confidence: float
+    left: LeftHandSide, confidence: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
     """Estimate, lower and upper limit of the left-hand side at each horizon 1..T; one seed has no limits.
 
     The lower limits are of e-values, which stay below the estimate however alike the seeds are.
     """
     tail = (1 - confidence) / 2
-    columns = _running_columns(reading)
+    columns = _running_columns(left)
     means = columns.mean(axis=0)
     estimate = means
-    if reading.least:
+    if left.is_minimum:
         estimate = np.minimum.accumulate(means)
-    elif reading.largest:
+    elif left.is_maximum:
         estimate = np.maximum.accumulate(means)
-    if reading.exact or columns.shape[0] == 1:
+    if left.exact or columns.shape[0] == 1:
         return estimate, estimate, estimate
-    if reading.largest:
-        return _limits_of_running_maximum(reading, columns, estimate, tail)
+    if left.is_maximum:
+        return _limits_of_running_maximum(left, columns, estimate, tail)
     finite = np.isfinite(means)  # a run that diverged is infinitely large from there on
     low, high = means.copy(), np.full(means.shape, np.inf)
     low[finite] = lower_limits(columns[:, finite], tail)
-    if not reading.least:
+    if not left.is_minimum:
         high[finite] = upper_limits(columns[:, finite], tail)
         return estimate, low, high
-    high[finite] = running_upper_limits(columns[:, finite], tail, reading.sure_rounds[finite])
+    high[finite] = running_upper_limits(columns[:, finite], tail, left.equal_rounds[finite])
     return estimate, np.minimum.accumulate(low), high

@@ -15,9 +15,9 @@ from dfltheory.errors import InputError
 from dfltheory.graphs.matrices import to_dense
 from dfltheory.rates.measured import known_values
 from dfltheory.rates.predicted import GAP
-from dfltheory.training.document import options_of
 from dfltheory.training.instance import Instance, make_network, make_task
-from dfltheory.verdicts.schedule import letters_of
+from dfltheory.training.options import options_of
+from dfltheory.verdicts.schedule import hyperparameter_fields
 
 TASK_OPTIONS = {"m": "m", "sigma_l": "sigma", "sigma_g": "zeta", "sigma_u": "sigma_u", "sigma_v": "sigma_v"}
 """Glossary name -> the option of a named task that sets it."""
@@ -54,7 +54,7 @@ def with_value(experiment: Instance, theorem: Theorem, vary: str, value: float) 
         return changed  # the schedule is what is varied
     scheduled = theorem.step_sizes(**{**known_values(changed, theorem), "rho0": 1.0})
     steps = {name: factors[name] * step for name, step in scheduled.items() if name in factors}
-    own = letters_of(type(changed.algorithm), steps)
+    own = hyperparameter_fields(type(changed.algorithm), steps)
     return replace(changed, algorithm=replace(changed.algorithm, **own))
 
 

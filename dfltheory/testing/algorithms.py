@@ -35,7 +35,7 @@ from dfltheory.testing.problem import (
 from dfltheory.training.checkpoint import Checkpoint
 from dfltheory.training.local import stacked
 from dfltheory.training.loop import train
-from dfltheory.training.mixing import Round
+from dfltheory.training.mixing import RoundMix
 from dfltheory.training.oracle import RoundOracle
 
 Twin = Callable[[np.ndarray, Callable[[int, np.ndarray], np.ndarray], np.ndarray, int], Any]
@@ -205,7 +205,7 @@ def _who_rests(algorithm: Algorithm) -> None:
             )
 
 
-class _Watched(Round):
+class _Watched(RoundMix):
     """A round that notes what goes through it, and whether that was counted."""
 
     def __init__(self, *arguments: Any):
@@ -215,9 +215,9 @@ class _Watched(Round):
     def _note(self, z: Tensor, bits: Any) -> None:
         self.seen.append((bits is None or bool(torch.as_tensor(bits).any()), z.clone()))
 
-    def __call__(self, z: Tensor, times: int = 1, W: str = MIX, bits: Any = None) -> Tensor:
+    def __call__(self, z: Tensor, times: int = 1, W: str = MIX, bits: Any = None, after: int = 0) -> Tensor:
         self._note(z, bits)
-        return super().__call__(z, times, W, bits)
+        return super().__call__(z, times, W, bits, after)
 
     def send(self, message: Tensor, bits: Any = None, W: str = MIX) -> Tensor:
         self._note(message, bits)
@@ -260,7 +260,7 @@ def _messages_counted(algorithm: Algorithm) -> None:
             )
 
 
-class _RenamedRound(Round):
+class _RenamedRound(RoundMix):
     """The same of what is drawn for messages."""
 
     def uniform(self, shape: tuple[int, ...]) -> Tensor:
@@ -283,7 +283,7 @@ def _names_of_clients(algorithm: Algorithm) -> None:
     W = np.full((M, M), 1 / M) if W is None else W
     for share in (1.0, 0.4) if hasattr(algorithm, "participation") else (1.0,):
         ends, arcs = [], []
-        for kinds, order in (((RoundOracle, Round), list(range(M))), ((_Renamed, _RenamedRound), ORDER)):
+        for kinds, order in (((RoundOracle, RoundMix), list(range(M))), ((_Renamed, _RenamedRound), ORDER)):
             task = task_of(batch=None, order=order)
             x0, renamed = start_of(algorithm, task)[:, order], W[np.ix_(order, order)]
             mix, state = [(mix, s) for mix, *_, s in by_hand(algorithm, task, renamed, 3, x0, share, kinds)][

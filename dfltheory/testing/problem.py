@@ -16,7 +16,7 @@ from dfltheory.graphs import Constant
 from dfltheory.tasks.supervised import Supervised
 from dfltheory.tasks.task import Task
 from dfltheory.training.loop import train
-from dfltheory.training.mixing import Network, Round
+from dfltheory.training.mixing import RoundMix, RunNetwork
 from dfltheory.training.oracle import RoundOracle
 from dfltheory.training.setup import EqualWeights
 
@@ -89,17 +89,17 @@ def _pairs(W: np.ndarray, pair: tuple[int, int]) -> np.ndarray:
 
 
 def round_of(
-    algorithm: Algorithm, task: Task, t: int, W: np.ndarray | None, kind: type[Round] = Round
-) -> Round:
+    algorithm: Algorithm, task: Task, t: int, W: np.ndarray | None, kind: type[RoundMix] = RoundMix
+) -> RoundMix:
     """Round t on a network of one matrix for each name; a mean of all where there is none."""
     W = np.full((M, M), 1 / M) if W is None else W
     like = torch.empty(0, task.m, task.d, dtype=task.dtype)
     names = {MIX: Constant(W)} | {n: EqualWeights(Constant(W), law) for n, law in algorithm.further.items()}
-    return kind(Network(names, algorithm, range(2), 3, like, strict=False), t)
+    return kind(RunNetwork(names, algorithm, range(2), 3, like, strict=False), t)
 
 
 def oracle_of(
-    task: Task, mix: Round, t: int, share: float = 1.0, kind: type[RoundOracle] = RoundOracle
+    task: Task, mix: RoundMix, t: int, share: float = 1.0, kind: type[RoundOracle] = RoundOracle
 ) -> RoundOracle:
     return kind(task, range(2), 3, t, ROUNDS, share, mix)
 
@@ -111,8 +111,8 @@ def by_hand(
     rounds: int,
     x0: Tensor | None = None,
     share: float = 1.0,
-    kinds: tuple[type[RoundOracle], type[Round]] = (RoundOracle, Round),
-) -> Iterator[tuple[Round, Any, Any, Any]]:
+    kinds: tuple[type[RoundOracle], type[RoundMix]] = (RoundOracle, RoundMix),
+) -> Iterator[tuple[RoundMix, Any, Any, Any]]:
     """Rounds without the loop: their mix, and the states before and after local work and at the end."""
     ask, exchange = kinds
     mix = round_of(algorithm, task, 0, W, exchange)

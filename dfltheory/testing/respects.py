@@ -35,9 +35,16 @@ from dfltheory.tasks.separable import Clipped
 from dfltheory.testing.networks import column_stochastic_matrices, mixing_matrices
 from dfltheory.training.facts import NetworkFacts
 from dfltheory.training.instance import Instance
-from dfltheory.verdicts.applicable import law_obstacle, unrestricted_steps
-from dfltheory.verdicts.compare import Verdict, compare
-from dfltheory.verdicts.schedule import algorithm_class, largest_steps, network_values
+from dfltheory.verdicts.applicability import law_obstacle, unrestricted_steps
+from dfltheory.verdicts.compare import compare
+from dfltheory.verdicts.run_values import run_values
+from dfltheory.verdicts.schedule import (
+    PlannedRun,
+    algorithm_class,
+    largest_steps,
+    network_values,
+)
+from dfltheory.verdicts.verdict import Verdict
 
 _SEEDS, _CHANCE = 32, 1e-6
 _COUNTS = {"K": 4, "Q": 3, "K_u": 3, "K_v": 3}
@@ -236,9 +243,8 @@ def _broken_law(theorem: Theorem, W: Any) -> str | None:
 
 def _steps(theorem: Theorem, here: Drawn, letters: dict[str, Any], share: float) -> dict[str, float]:
     """The theorem's step sizes: one at a share of the largest admissible, several as in its schedule."""
-    known: dict[str, Any] = here.task.constants.known() | {"m": here.task.m, "T": here.rounds}
-    if here.W is not None:
-        known |= network_values(theorem, here.W)
+    planned_run = PlannedRun(here.task, here.rounds, here.W)
+    known = dict(run_values(planned_run, theorem))
     gap = float(here.task.global_loss(torch.as_tensor(here.x0, dtype=here.task.dtype)[None])[0])
     known |= {"f0_gap": gap - known["f_star"], "x0_sq": float(here.x0 @ here.x0), "x0_spread": 0.0} | letters
     numbers = {n: v for n, v in known.items() if isinstance(v, (int, float))}

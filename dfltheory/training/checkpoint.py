@@ -19,7 +19,8 @@ from dfltheory.files import alone, check_writable, reading
 from dfltheory.identity import source_digest, value_digest
 from dfltheory.tasks.task import Task
 from dfltheory.training import storage
-from dfltheory.training.records import plain, recorded
+from dfltheory.training.local import kept_values
+from dfltheory.training.records import recorded
 
 log = logging.getLogger("dfltheory")
 
@@ -50,11 +51,11 @@ class Checkpoint:
             whole_number("checkpoint every", self.every, at_least=1)
 
     @classmethod
-    def of(cls, given: Any) -> Checkpoint | None:
-        """A checkpoint, or one at a path; None is none."""
+    def of(cls, given: Any) -> Checkpoint:
+        """Return a checkpoint as it is, or one at a path."""
         if isinstance(given, (str, os.PathLike)):
             return cls(given)
-        if given is not None and not isinstance(given, cls):
+        if not isinstance(given, cls):
             raise InputError(f"checkpoint = {given!r} must be a path, or Checkpoint(path, every=10)")
         return given
 
@@ -68,7 +69,7 @@ class Checkpoint:
         tensors = {f"state/{k}": v.cpu() for k, v in parts.items() if isinstance(v, Tensor)}
         measures = {f"measure/{name}": np.stack(v) for name, v in recorder.values.items()}
         document = {"kind": _KIND, "t": t, "identity": identity, "values": kept_values(state)}
-        storage.write(self.path, {**tensors, **measures}, document | recorder.told())
+        storage.write(self.path, {**tensors, **measures}, document | recorder.document())
 
     @contextlib.contextmanager
     def held(self) -> Iterator[None]:
@@ -171,21 +172,6 @@ def _brief(value: Any) -> str:
 def _under(group: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """What was stored under the names group/..."""
     return {k.removeprefix(f"{group}/"): v for k, v in tensors.items() if k.startswith(f"{group}/")}
-
-
-def kept_values(state: Any) -> dict[str, Any]:
-    """The fields of a state that are no tensors, which a file keeps as they are; others are refused."""
-    values = {f.name: getattr(state, f.name) for f in fields(state)}
-    values = {name: value for name, value in values.items() if not isinstance(value, Tensor)}
-    for name, value in values.items():
-        if isinstance(value, slice):  # the shared coordinates, for example
-            values[name] = {"slice": [value.start, value.stop, value.step]}
-        elif isinstance(value, (list, tuple, dict)) or not plain(value):
-            raise InputError(
-                f"{type(state).__name__}: {name} is a {type(value).__name__}, which no checkpoint can keep:"
-                " make it a tensor or a number"
-            )
-    return values
 
 
 def identity(

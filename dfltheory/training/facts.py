@@ -20,7 +20,7 @@ from dfltheory.errors import one_of
 from dfltheory.graphs.assumptions import DOUBLY_STOCHASTIC
 from dfltheory.graphs.definition_1 import DRAWS, check_rounds
 from dfltheory.graphs.matrices import asymmetry, tolerance
-from dfltheory.graphs.sequences import Rounds, kind_of, rounding
+from dfltheory.graphs.sequences import Rounds, kind_of, period_of, rounding
 from dfltheory.randomness import numpy_generator
 from dfltheory.version import __version__
 
@@ -109,12 +109,6 @@ def _kind(sequence: Any, period: int | None) -> NetworkKind:
     return "varying" if period is None else "fixed" if period == 1 else "periodic"
 
 
-def period_of(sequence: Any) -> int | None:
-    """After how many rounds the matrices repeat; ``None``: never, or nobody knows."""
-    chance = sequence.random or getattr(sequence, "needs_losses", False)
-    return None if chance else getattr(sequence, "period", None)
-
-
 def drawn(sequence: Any, rounds: Iterable[int]) -> Iterable[Any]:
     """The matrices of these rounds as the first seed of a run draws them, at equal losses."""
     known = (np.zeros(sequence.m),) if getattr(sequence, "needs_losses", False) else ()
@@ -160,4 +154,4 @@ class RunFacts:
         )
 
 
-__all__ = ["NetworkFacts", "NetworkKind", "RunFacts", "drawn", "fingerprint", "period_of"]
+__all__ = ["NetworkFacts", "NetworkKind", "RunFacts", "drawn", "fingerprint"]

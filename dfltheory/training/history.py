@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -28,6 +28,28 @@ if TYPE_CHECKING:
     from dfltheory.tasks.task import Task
 
 
+_KNOWN_CONSTANTS = "_known_constants"
+
+
+class _ConstantsOfRun:
+    """The field ``History.constants``: what was given, else those of the task, asked for when first read.
+
+    Tasks may have to estimate their constants, which takes longer than many runs.
+    """
+
+    def __get__(self, run: History | None, owner: type) -> ProblemConstants:
+        if run is None:
+            return None  # type: ignore[return-value]  # the field's default: ask the task
+        values = vars(run)
+        if values[_KNOWN_CONSTANTS] is None:
+            problem = run.problem
+            values[_KNOWN_CONSTANTS] = ProblemConstants() if problem is None else problem.constants
+        return values[_KNOWN_CONSTANTS]
+
+    def __set__(self, run: History, constants: ProblemConstants | None) -> None:
+        vars(run)[_KNOWN_CONSTANTS] = constants
+
+
 @dataclass(repr=False)
 class History:
     """The record of one run with S seeds over T = ``rounds`` rounds.
@@ -42,6 +64,8 @@ class History:
     loss : f(xbar^t)
     accuracy : share of test examples that xbar^t classifies rightly; ``None`` where it has no sense
     extra : further measures by name (``grad_norm_sq_w``, ``two_block``, the user's metrics...)
+    constants : constants of the problem; ``None``: those of ``problem``, which is asked when they are read
+    problem : the task; ``None`` in a history that was loaded, or sent to another process
     x : final models (S, m, d);  x0_sq, x0_spread : mean_i ||x_i^0||^2 and mean_i ||x_i^0 - xbar^0||^2 (S,)
     diverged_at : the first measured round that was not finite or out of scale; ``None``: there was none
     sent_bits : bits that were sent until each measured round, over all links; ``None``: nobody counted
@@ -64,7 +88,8 @@ class History:
     x: np.ndarray
     x0_sq: np.ndarray
     x0_spread: np.ndarray
-    constants: ProblemConstants
+    constants: ProblemConstants = _ConstantsOfRun()  # type: ignore[assignment]
+    problem: Task | None = None
     task: str = "task"
     seed: int = 0
     extra: dict[str, np.ndarray] = field(default_factory=dict)
@@ -80,26 +105,12 @@ class History:
     model_sq: np.ndarray | None = None
     x0_gradient_sq: np.ndarray | None = None
 
-    @classmethod
-    def of(cls, problem: Task, **parts: Any) -> History:
-        """A record whose constants are asked of the task when somebody wants them: they may be estimates."""
-        history = cls(constants=ProblemConstants(), **parts)
-        del history.constants
-        history.__dict__["problem"] = problem
-        return history
-
-    problem: ClassVar[Task | None] = None
-    """The task, as long as the run has not been stored or sent to another process."""
-
-    def __getattr__(self, name: str) -> Any:
-        if name != "constants" or self.problem is None:
-            raise AttributeError(f"History has no attribute {name}")
-        self.constants = self.problem.constants
-        return self.constants
-
     def __getstate__(self) -> dict[str, Any]:
-        """What is copied and sent: not the task, whose data may be large, once its constants are known."""
-        return {n: v for n, v in vars(self).items() if n != "problem" or "constants" not in vars(self)}
+        """Return what is copied and sent: without the task, which may be large, if constants are known."""
+        state = dict(vars(self))
+        if state[_KNOWN_CONSTANTS] is not None:
+            state["problem"] = None
+        return state
 
     @property
     def seeds(self) -> int:

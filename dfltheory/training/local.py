@@ -12,7 +12,7 @@ from typing import Any
 
 from torch import Tensor
 
-from dfltheory.algorithms.base import State, replace
+from dfltheory.algorithms.base import State, is_storable, replace
 from dfltheory.errors import InputError
 from dfltheory.training.oracle import RoundOracle
 
@@ -110,6 +110,21 @@ def check_shapes(state: Any, grad: RoundOracle) -> None:
             raise InputError(f"{type(state).__name__}: {told}: give {wanted}")
 
 
+def kept_values(state: Any) -> dict[str, Any]:
+    """The fields of a state that are no tensors, which a file keeps as they are; others are refused."""
+    values = {f.name: getattr(state, f.name) for f in fields(state)}
+    values = {name: value for name, value in values.items() if not isinstance(value, Tensor)}
+    for name, value in values.items():
+        if isinstance(value, slice):  # the shared coordinates, for example
+            values[name] = {"slice": [value.start, value.stop, value.step]}
+        elif isinstance(value, (list, tuple, dict)) or not is_storable(value):
+            raise InputError(
+                f"{type(state).__name__}: {name} is a {type(value).__name__}, which no checkpoint can keep:"
+                " make it a tensor or a number"
+            )
+    return values
+
+
 def clients_of(state: Any, rows: slice, arcs: slice | None = None) -> Any:
     """The state of some clients, ``arcs`` those that end at them; a tensor of two names stays one."""
     whole = {
@@ -119,4 +134,4 @@ def clients_of(state: Any, rows: slice, arcs: slice | None = None) -> Any:
     return replace(state, **{name: parts[id(tensor)] for name, (tensor, _) in whole.items()})
 
 
-__all__ = ["check_shapes", "check_state", "clients_of", "in_pieces", "stacked", "tensors"]
+__all__ = ["check_shapes", "check_state", "clients_of", "in_pieces", "kept_values", "stacked", "tensors"]

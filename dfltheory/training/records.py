@@ -8,10 +8,7 @@ from functools import reduce
 from types import ModuleType
 from typing import Any
 
-import numpy as np
-
 from dfltheory.algorithms.base import Algorithm
-from dfltheory.errors import InputError
 
 
 @dataclass(frozen=True)
@@ -65,24 +62,4 @@ def _held(at: Any, part: str) -> Any:
     return vars(at).get(part) if isinstance(at, (ModuleType, type)) else None
 
 
-def refuse_unwritable(algorithm: Algorithm) -> None:
-    """One clear line unless every hyperparameter is one that a file can hold."""
-    for f in fields(algorithm):
-        value = getattr(algorithm, f.name)
-        if not plain(value):
-            raise InputError(
-                f"{type(algorithm).__name__}: {f.name} is a {type(value).__name__}, which no file can hold:"
-                " give numbers, text, or lists of them, and make the rest in init or in the class"
-            )
-
-
-def plain(value: Any) -> bool:
-    """Is it made of None, truth values, numbers and text alone?"""
-    if isinstance(value, (list, tuple)):
-        return all(map(plain, value))
-    if isinstance(value, dict):
-        return all(isinstance(k, str) and plain(v) for k, v in value.items())
-    return value is None or isinstance(value, (bool, int, float, str, np.generic))
-
-
-__all__ = ["Recorded", "algorithm_of", "plain", "recorded", "refuse_unwritable"]
+__all__ = ["Recorded", "algorithm_of", "recorded"]

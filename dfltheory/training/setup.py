@@ -13,16 +13,15 @@ import torch
 from torch import Tensor
 
 from dfltheory import graphs
-from dfltheory.algorithms.base import MIX, Algorithm, Law, check_class
+from dfltheory.algorithms.base import MIX, Algorithm, Law, check_class, check_storable
 from dfltheory.errors import GraphError, InputError, UnknownNameError, whole_number
 from dfltheory.graphs import Constant, MixingSequence, as_sequence
 from dfltheory.graphs.matrices import Matrix, settle
+from dfltheory.graphs.sequences import period_of
 from dfltheory.graphs.weights import column_stochastic_of, metropolis_of
 from dfltheory.randomness import torch_generator
 from dfltheory.tasks.task import Task
-from dfltheory.training.facts import period_of
 from dfltheory.training.laws import Laws
-from dfltheory.training.records import refuse_unwritable
 
 
 def check_kinds(algorithm: Any, task: Any, on_divergence: str) -> None:
@@ -33,7 +32,7 @@ def check_kinds(algorithm: Any, task: Any, on_divergence: str) -> None:
             f"algorithm = {told} must be an Algorithm with its hyperparameters, as in DFedAvg(eta=0.1, K=5)"
         )
     check_class(type(algorithm))
-    refuse_unwritable(algorithm)
+    check_storable(algorithm)
     if not isinstance(task, Task):
         raise InputError(
             f"task is a {type(task).__name__}, not a task: tasks.Supervised(module, [(X_1, y_1), ...]) makes"

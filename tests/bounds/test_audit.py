@@ -96,7 +96,7 @@ def test_the_audit_of_a_printed_theorem_finds_errors_and_tells_how_to_see_them_a
 
 def test_unknown_checks_are_refused():
     with pytest.raises(UnknownNameError, match="did you mean units"):
-        audited("dfedsam.lemma_D1", checks=("unit",))
+        audited("dfedsam.lemma_D3", checks=("unit",))
 
 
 def test_a_theorem_that_is_not_registered():
@@ -154,7 +154,8 @@ def test_wrong_unit_of_a_definition_that_a_wrong_term_uses_is_an_error():
 
 
 def test_a_definition_claims_nothing_but_its_unit():
-    definition = LARGER.get("dfedsam.definition_alpha")
+    local = s.eta * s.L * (s.L**2 * s.rho**2 + s.sigma_l**2) + s.L**2 * s.rho**2 / s.eta
+    definition = replace(GOOD, kind="definition", parts={"bound": local})
     assert {f.severity for f in check_units(definition)} == {"warning"}
     (name,) = definition.parts
     other = replace(definition, parts={name: s.sigma_l * s.L})

@@ -190,7 +190,7 @@ def test_a_search_is_kept_beside_a_proof():
 @pytest.mark.parametrize(
     ("document", "field"),
     [
-        ([], "mapping"),
+        ([], "status"),
         ({"kind": "true"}, "kind"),
         ({"kind": "proved", "more": 1}, "more"),
         ({"kind": "proved", "how": 1}, "how"),

@@ -75,20 +75,11 @@ def test_listing_runs_nothing(file, capsys):
     assert json.loads(capsys.readouterr().out)["cells"][0]["hash"] != listed["cells"][0]["hash"]
 
 
-def test_fields_are_explained(capsys):
-    assert run(["sweep", "--fields"]) == 0
-    assert "`evaluate_every`" in capsys.readouterr().out
-    assert run(["sweep", "--fields", "--json"]) == 0
-    assert {"section", "field", "type", "default", "required", "help"} <= set(
-        json.loads(capsys.readouterr().out)["fields"][0]
-    )
-
-
 @pytest.mark.parametrize(
     ("arguments", "line"),
     [
         (["none.toml"], "none.toml does not exist"),
-        ([], "give an experiment file, or --fields"),
+        ([], "give an experiment file"),
         (["small.toml", "--set", "run.round=3"], "did you mean rounds?"),
         (["small.toml", "--set", "rounds"], "is not of the form NAME=VALUE"),
         (["small.toml", "--jobs", "0"], "jobs = 0 must be an integer >= 1"),

@@ -9,17 +9,8 @@ import sympy as sp
 
 import dfltheory as dfl
 from dfltheory import bounds, cli
-from dfltheory.bound_atlas import (
-    HORIZONS,
-    best_bounds,
-    competitors,
-    expectation,
-    first_round,
-    least,
-    model,
-    transient,
-    yardstick,
-)
+from dfltheory.best_bounds import HORIZONS, best_bounds, first_round, least, transient, yardstick
+from dfltheory.bound_atlas import competitors, expectation, model
 from dfltheory.bounds import Condition, LeftSide, Scope, Theorem
 from dfltheory.bounds import symbols as s
 from dfltheory.errors import InputError, UnknownNameError

@@ -14,7 +14,7 @@ import dfltheory as dfl
 from dfltheory import plots
 from dfltheory.bounds.status import NOT_EXAMINED
 from dfltheory.errors import InputError
-from dfltheory.experiments.experiment import Case, perform, perform_all
+from dfltheory.experiments.cases import Case, perform, perform_all
 from dfltheory.experiments.report import (
     MARKS,
     Study,
@@ -44,7 +44,7 @@ def case(group, key, task, algorithm, rounds, variants=None, network="complete",
     variants = tuple(variants or dfl.bounds.variants(key))
     W = dfl.graphs.metropolis(dfl.graphs.topology(network, task.m))
     placed = {"group": group, "row": "", "column": network, "key": key, "variants": variants}
-    return Case(task=task, algorithm=algorithm, network=W, rounds=rounds, seeds=3, **placed, **more)
+    return Case(instance=dfl.Instance(task, algorithm, W, rounds=rounds, seeds=3), **placed, **more)
 
 
 def blocks():
@@ -76,7 +76,7 @@ def mixed(network="ring", eta=0.05):
 def outcomes():
     made = [blocks(), corollary(), mixed(), mixed("complete")]
     made.append(dataclasses.replace(mixed(eta=0.9), group="silent"))
-    violated = dataclasses.replace(crossings.cases()[0], rounds=600, column="trap")
+    violated = dataclasses.replace(crossings.cases()[0].with_run(rounds=600), column="trap")
     return perform_all([*made, violated])
 
 
@@ -155,10 +155,10 @@ def test_a_plot_of_what_is_not_applicable_has_no_bound_and_says_why(outcomes, wh
 
 
 def test_points_along_an_axis_are_the_verdicts_and_what_is_silent_is_not_drawn(tmp_path):
-    cases = [dataclasses.replace(c, variants=("printed", "corrected"), rounds=200) for c in axes.cases()]
-    cases[0] = dataclasses.replace(
-        cases[0], network=0.999 * np.eye(2) + 0.001 / 2
-    )  # too poor for the corrected
+    cases = [
+        dataclasses.replace(c.with_run(rounds=200), variants=("printed", "corrected")) for c in axes.cases()
+    ]
+    cases[0] = cases[0].with_run(network=0.999 * np.eye(2) + 0.001 / 2)  # too poor for the corrected
     made = perform_all([c for c in cases if c.along == "lam" or c.column in ("K = 1", "K = 2")])
     silent = [v.kind == "not applicable" for o in made for v in o.verdicts]
     assert 0 < sum(silent) < len(silent)
@@ -175,7 +175,7 @@ def test_points_along_an_axis_are_the_verdicts_and_what_is_silent_is_not_drawn(t
             assert [*measured.get_ydata()] == [points[x].measured.estimate for x in sorted(points)]
             assert [t.get_text() for t in ax.get_xticklabels()] == [f"{x:g}" for x in sorted(points)]
     assert [ax.get_xlabel() for ax in grid[1]] == [r"$1-\lambda$", "$K$"]
-    assert [ax.get_ylabel() for ax in grid[:, 0]] == [plots.formula(v._theorem) for v in made[0].verdicts]
+    assert [ax.get_ylabel() for ax in grid[:, 0]] == [plots.formula(v.theorem) for v in made[0].verdicts]
     legend = [text.get_text() for text in figure.legends[0].get_texts()]
     assert legend == ["bound, printed (refuted)", "measured", "bound, corrected"]
     page = Study("A study", made).save(tmp_path).read_text()
@@ -189,7 +189,7 @@ def test_one_axis_takes_one_left_hand_side(outcomes):
     with pytest.raises(InputError, match="one axis shows one left-hand side, and these bound 4: printed"):
         plots.draw(outcomes[0].verdicts)
     for group in plots.by_left_side(outcomes[0].verdicts):
-        assert plots.draw(group).get_ylabel() == plots.formula(group[0]._theorem)
+        assert plots.draw(group).get_ylabel() == plots.formula(group[0].theorem)
     with pytest.raises(InputError, match="without its run cannot be drawn"):
         verdict_from_dict(json.loads(json_text(outcomes[0].verdicts[2].to_dict()))).plot()
 
@@ -198,11 +198,11 @@ def test_a_verdict_from_a_file_draws_the_same(outcomes):
     for verdict in outcomes[1].verdicts + outcomes[3].verdicts[2:5]:
         plt.close("all")
         document = json.loads(json_text(verdict.to_dict()))
-        again = drawn(verdict_from_dict(document, verdict._run).plot())
+        again = drawn(verdict_from_dict(document, verdict.left_hand_side.run).plot())
         for name, line in drawn(verdict.plot()).items():
             np.testing.assert_array_equal(again[name].get_ydata(), line.get_ydata())
         document.pop("at")  # as files of earlier releases are: the bound where it was evaluated, no more
-        old = drawn(verdict_from_dict(document, verdict._run).plot())
+        old = drawn(verdict_from_dict(document, verdict.left_hand_side.run).plot())
         if verdict.kind != "not applicable":
             label = f"bound, {verdict.variant}" + (" (refuted)" if verdict.status.refuted else "")
             y = old[label].get_ydata()

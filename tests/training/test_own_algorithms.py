@@ -352,7 +352,7 @@ def test_compressed_messages_have_chance_and_a_count_of_their_own():
 
 
 def test_a_registered_class_is_found_by_name_and_keeps_its_place_in_documents(monkeypatch):
-    from dfltheory.training.document import name_of, names_of
+    from dfltheory.training.options import name_of, names_of
 
     monkeypatch.setattr(alg, "_OWN", {})
     assert alg.register(MixesTwice) is MixesTwice

@@ -150,6 +150,8 @@ def test_page_has_every_erratum_with_provenance_and_verification(text):
     assert text.count("Correction verified") + text.count("The correction is refuted") == len(ids)
     counts = [int(n) for n in re.findall(r"(\d+) by an? ", text.split("####")[0])]
     assert sum(counts) == len(ids)
+    (verified,) = re.findall(r"verified the correction of (\d+);", text)
+    assert int(verified) == text.count("Correction verified: ")
 
 
 def test_page_evaluates_refuted_lines(text):

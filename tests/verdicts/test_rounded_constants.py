@@ -15,7 +15,7 @@ from dfltheory.bounds.symbols import LENGTH_SQ
 from dfltheory.counterexamples.certify import certify
 from dfltheory.counterexamples.problems import RampTask
 from dfltheory.training.history import History
-from dfltheory.verdicts.reading import bound_error
+from dfltheory.verdicts.rounding import bound_error
 
 mu, x_star_sq = s.mu, s.x_star_sq
 

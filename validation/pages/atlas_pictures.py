@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from dfltheory.bound_atlas import best_bounds, competitors, expectation, least
+from dfltheory.best_bounds import best_bounds, least
+from dfltheory.bound_atlas import competitors, expectation
 
 PLACE: dict[str, float] = {
     "m": 16, "K": 5, "T": 1e4, "lam": 0.8, "L": 1.0, "sigma_l": 1.0, "sigma_g": 1.0, "B": 5.0, "S2": 26.0,
