@@ -9,7 +9,8 @@ import pytest
 import sympy as sp
 
 from dfltheory.bounds import symbols as s
-from dfltheory.bounds.formulas import FormulaError, read_comparison, read_formula, write_formula
+from dfltheory.bounds.formula_writer import write_formula
+from dfltheory.bounds.formulas import FormulaError, read_comparison, read_formula
 from dfltheory.bounds.symbols import GLOSSARY
 from tests.bounds.pratt import value_of
 
