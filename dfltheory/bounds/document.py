@@ -26,6 +26,7 @@ from dfltheory.bounds.units import Unit
 from dfltheory.constants import FRESH_STEP, SEQUENCES
 from dfltheory.documents import (
     Read,
+    anything,
     line,
     mapping,
     maybe,
@@ -37,6 +38,7 @@ from dfltheory.documents import (
     rows,
     short,
     truth,
+    tuple_of,
     whole,
 )
 from dfltheory.errors import DFLTheoryError, InputError
@@ -110,13 +112,12 @@ class UnknownLaw:
 
 
 def _list(item: Read) -> Read:
-    read = rows(item, 200)
-    return lambda place, value: tuple(read(place, value))
+    return tuple_of(item, 200)
 
 
 def _unit(place: str, value: Any) -> Unit:
     def fraction(at: str, row: Any) -> Fraction:
-        over, under = rows(lambda at, n: n, 2, 2)(at, row)
+        over, under = rows(anything, 2, 2)(at, row)
         return Fraction(whole(-99, 99)(at, over), whole(1, 99)(at, under))
 
     return Unit(*rows(fraction, 3, 3)(place, value))
@@ -253,7 +254,7 @@ def theorem_from_document(document: Any) -> Theorem:
         "quantities": _list(quantity),
         "definitions": _list(definition),
         **dict.fromkeys(("key", "variant", "title", "source", "remark"), _line),
-        "of": maybe(lambda place, data: tuple(rows(_line, 2, 2)(place, data))),
+        "of": maybe(tuple_of(_line, 2, 2)),
         "kind": one_of(*get_args(Kind)),
         "lhs": lambda place, data: _made(place, LeftSide, record(left)(place, data)),
         **dict.fromkeys(("parts", "schedule"), mapping(formula, 200, _line)),

@@ -60,7 +60,7 @@ def atlas(
         network = graphs.topology(topology, values["m"])
     run = None
     if instance is not None:
-        from dfltheory.experiments.config import load_experiment
+        from dfltheory.experiments.experiment_file import load_experiment
 
         run = load_experiment(instance, trust=trust).instance()
     found = engine.atlas(

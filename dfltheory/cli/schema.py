@@ -1,32 +1,43 @@
-"""``dfltheory schema``: the JSON schema of a kind of file."""
+"""``dfltheory schema``: the JSON schema of a kind of file, for editors and programs."""
 
 from __future__ import annotations
 
-import sys
-from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
+from dfltheory.errors import one_of
 from dfltheory.files import json_text
 
 
-class FileKind(StrEnum):
-    """Kinds of files with a schema."""
+def _experiment() -> dict[str, Any]:
+    from dfltheory.experiments.schema import experiment_schema
 
-    theorem = "theorem"
+    return experiment_schema()
+
+
+def _theorem() -> dict[str, Any]:
+    from dfltheory.bounds.theorem_models import theorem_schema
+
+    return theorem_schema()
+
+
+SCHEMAS = {"experiment": _experiment, "theorem": _theorem}
+"""Kind of file -> function that returns its JSON schema."""
 
 
 def schema(
-    kind: Annotated[FileKind, typer.Argument(help="Which kind of file.")],
+    kind: Annotated[str, typer.Argument(help="Kind of file: " + ", ".join(SCHEMAS) + ".")],
 ) -> None:
-    """Print the JSON schema of theorem files, for editors and other programs.
+    """Print the JSON schema of a kind of file: its fields, their types and ranges.
+
+    Editors complete and check TOML and JSON files by it.
 
     Examples:
 
-        dfltheory schema theorem
-    """
-    from dfltheory.bounds.theorem_models import theorem_schema
+        dfltheory schema experiment > experiment.schema.json
 
-    documents = {FileKind.theorem: theorem_schema}
-    sys.stdout.write(json_text(documents[kind]()) + "\n")
+        dfltheory schema theorem > theorem.schema.json
+    """
+    one_of("kind of file", kind, SCHEMAS)
+    print(json_text(SCHEMAS[kind]()))
