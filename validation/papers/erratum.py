@@ -63,8 +63,8 @@ class Erratum:
     refutes : claims whose saved counterexamples this correction alone explains
         (:mod:`validation.papers.causes`)
     lines : places of the refuted lines that it makes false
-    witness : the claim that ``docs/witnesses/ID.json`` refutes, a family of problems that no search draws
-        (:mod:`validation.papers.witness_families`)
+    witness : the claim that ``docs/witnesses/ID.json`` refutes, a family of problems that no search draws;
+        ``dfltheory falsify --replay`` measures it again
     """
 
     id: str
