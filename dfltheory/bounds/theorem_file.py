@@ -10,11 +10,11 @@ import re
 import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import sympy as sp
-from pydantic import ValidationError
 
 from dfltheory.bounds.clauses import Condition, Definition, LeftSide
 from dfltheory.bounds.comparisons import conditions_of
@@ -24,22 +24,26 @@ from dfltheory.bounds.formulas import FormulaError, read_comparison, read_formul
 from dfltheory.bounds.measures import BLOCK_FACTORS, MEASURES
 from dfltheory.bounds.numeric_functions import numeric_function
 from dfltheory.bounds.paper import Paper
+from dfltheory.bounds.plain_tables import plain_file, plain_table
 from dfltheory.bounds.scope import LAWS, Scope
 from dfltheory.bounds.symbols import Quantity, checked_new, with_quantities
 from dfltheory.bounds.theorem import ProofStep, Theorem
-from dfltheory.bounds.theorem_models import (
-    FORMAT,
-    DefinitionTable,
-    FileTables,
-    LeftTable,
-    QuantityTable,
-    ScopeTable,
-    StatementTable,
-)
 from dfltheory.bounds.unit_text import read_range, read_unit
 from dfltheory.bounds.units import Expr
 from dfltheory.errors import DFLTheoryError, InputError
 from dfltheory.own import Trust, own, require_trust
+
+if TYPE_CHECKING:
+    from pydantic import ValidationError
+
+    from dfltheory.bounds.theorem_models import (
+        DefinitionTable,
+        FileTables,
+        LeftTable,
+        QuantityTable,
+        ScopeTable,
+        StatementTable,
+    )
 
 LARGEST = 250_000
 """Most bytes of a theorem file."""
@@ -119,6 +123,9 @@ def template() -> str:
 class _Reader:
     """Reads one file."""
 
+    limited = True
+    """Are the sizes of formulas limited?"""
+
     def __init__(self, text: str, name: str, folder: Path, trust: Trust):
         self._text = text
         self._name = name
@@ -127,19 +134,33 @@ class _Reader:
         self._positions = FilePositions(text)
 
     def file(self) -> TheoremFile:
-        tables = self._tables()
-        quantities = tuple(self._quantity(n, table) for n, table in tables.quantities.items())
-        source = tables.source
-        paper = Paper(source.title, source.citation, source.notation, source.provenance)
         theorems: dict[tuple[str, str], Theorem] = {}
-        for number, table in enumerate(tables.statement):
+        for number, table in enumerate(self.tables.statement):
             named = (table.key, table.variant)
             if named in theorems:
                 message = f"{table.key} ({table.variant}) is stated twice: give another variant"
                 self.stop(("statement", number, "key"), message)
-            reader = _StatementReader(self, number, table, quantities, paper)
-            theorems[named] = reader.theorem(_parent(table, tables.statement))
-        return TheoremFile(paper, tuple(theorems.values()))
+            theorems[named] = self.statement(number)
+        return TheoremFile(self.paper, tuple(theorems.values()))
+
+    @cached_property
+    def tables(self) -> FileTables:
+        return self._tables()
+
+    @cached_property
+    def paper(self) -> Paper:
+        source = self.tables.source
+        return Paper(source.title, source.citation, source.notation, source.provenance)
+
+    @cached_property
+    def _quantities(self) -> tuple[Quantity, ...]:
+        return tuple(self._quantity(name, table) for name, table in self.tables.quantities.items())
+
+    def statement(self, number: int) -> Theorem:
+        """One statement of the file."""
+        table = self.tables.statement[number]
+        reader = _StatementReader(self, number, table, self._quantities, self.paper)
+        return reader.theorem(_parent(table, self.tables.statement))
 
     def stop(self, path: Path_, message: object, value: object = None, offset: int = 0) -> Any:
         """Raise the one error of this file, with its place."""
@@ -160,6 +181,10 @@ class _Reader:
 
     def _tables(self) -> FileTables:
         """The file as data models."""
+        from pydantic import ValidationError  # slow to import, as are the models
+
+        from dfltheory.bounds.theorem_models import FORMAT, FileTables
+
         if _depth(self._text) > DEEPEST_KEY:
             raise InputError(f"{self._name}: keys and lists are at most {DEEPEST_KEY} deep in a theorem file")
         try:
@@ -234,6 +259,43 @@ class _Reader:
         return self.reading(path, reference, imported)
 
 
+class PackageFile(_Reader):
+    """A theorem file of the package: its format is not checked, and its statements are read one by one.
+
+    Parameters
+    ----------
+    path : the file
+    """
+
+    limited = False
+
+    def __init__(self, path: Path):
+        super().__init__(path.read_text(encoding="utf-8"), str(path), path.parent, trust=False)
+        self._read: dict[int, Theorem] = {}
+
+    def _tables(self) -> FileTables:
+        return plain_file(tomllib.loads(self._text))
+
+    @cached_property
+    def numbers(self) -> Mapping[tuple[str, str], int]:
+        """The place of each statement in the file, by key and variant."""
+        return {(table.key, table.variant): n for n, table in enumerate(self.tables.statement)}
+
+    def find(self, key: str, variant: str) -> Theorem | None:
+        """One statement, or None."""
+        number = self.numbers.get((key, variant))
+        if number is None:
+            return None
+        if number not in self._read:
+            self._read[number] = self.statement(number)
+        return self._read[number]
+
+    def theorems(self) -> tuple[Theorem, ...]:
+        """All statements."""
+        found = (self.find(*name) for name in self.numbers)
+        return tuple(theorem for theorem in found if theorem is not None)
+
+
 def _depth(text: str) -> int:
     """How deep the keys and the lists of a TOML text are at most; the reader of TOML has no limit."""
     bare = _QUOTED.sub("", text)
@@ -294,7 +356,8 @@ class _StatementReader:
         parts = {name: self._formula(("terms", name), text) for name, text in table.terms.items()}
         conditions = self._conditions()
         schedule = {name: self._formula(("schedule", name), text) for name, text in table.schedule.items()}
-        self._check_size(definitions, parts, conditions, schedule)
+        if self._file.limited:
+            self._check_size(definitions, parts, conditions, schedule)
         used = self._used_quantities(definitions, parts, conditions, schedule)
         fields = {
             "key": table.key,
@@ -496,7 +559,7 @@ def _parent(table: StatementTable, others: list[StatementTable]) -> tuple[str, s
 
 
 def _as_table(entry: str | DefinitionTable) -> DefinitionTable:
-    return DefinitionTable(formula=entry) if isinstance(entry, str) else entry
+    return plain_table("definition", {"formula": entry}) if isinstance(entry, str) else entry
 
 
 def _sign(expression: Expr) -> str:
@@ -506,4 +569,4 @@ def _sign(expression: Expr) -> str:
     return "nonnegative" if expression.is_nonnegative else "real"
 
 
-__all__ = ["TheoremFile", "read_theorem_file", "read_theorems", "template", "with_parents"]
+__all__ = ["PackageFile", "TheoremFile", "read_theorem_file", "read_theorems", "template", "with_parents"]
