@@ -78,17 +78,23 @@ def load_all(
     """
     if is_registered_key(reference):
         key = str(reference)
-        chosen = registry.variants(key) if variants is None else variants
-        return tuple(registry.get(key, variant) for variant in chosen)
-    found = _of_file(reference, trust) if names_theorem_file(reference) else (_object(reference),)
+        names = registry.variants(key) if variants is None else variants
+        return tuple(registry.get(key, variant) for variant in names)
+    if not names_theorem_file(reference):
+        found = _object(reference)
+        for variant in variants or ():
+            if variant != found.variant:
+                raise InputError(f"{found} is given as an object: its variant is not {variant!r}")
+        return (found,)
+    stated = _of_file(reference, trust)
     if variants is None:
-        return found
-    known = {theorem.variant for theorem in found}
+        return stated
+    known = {theorem.variant for theorem in stated}
     chosen: list[Theorem] = []
     for variant in variants:
         if variant not in known:
             raise UnknownNameError(f"variant of {reference}", variant, known)
-        chosen += [theorem for theorem in found if theorem.variant == variant]
+        chosen += [theorem for theorem in stated if theorem.variant == variant]
     return tuple(chosen)
 
 

@@ -20,8 +20,8 @@ from dfltheory.bounds.paper import Paper
 from dfltheory.errors import InputError, UnknownNameError
 
 if TYPE_CHECKING:
+    from dfltheory.bounds.package_file import PackageFile
     from dfltheory.bounds.theorem import Theorem
-    from dfltheory.bounds.theorem_file import PackageFile
 
 FOLDER = Path(__file__).parent / "papers"
 """The theorem files of the package."""
@@ -126,7 +126,7 @@ class Registry:
         if paper not in _own_files():
             return None
         if paper not in self._files:
-            from dfltheory.bounds.theorem_file import PackageFile  # imports SymPy
+            from dfltheory.bounds.package_file import PackageFile  # imports SymPy
 
             self._files[paper] = PackageFile(Path(_own_files()[paper]))
         return self._files[paper]

@@ -10,7 +10,7 @@ from typing import Any
 from dfltheory.bounds.canonical import PACKAGE
 from dfltheory.bounds.clauses import Definition, LeftSide, Statement
 from dfltheory.bounds.comparisons import comparisons_of, conditions_of
-from dfltheory.bounds.formulas import write_formula
+from dfltheory.bounds.formula_writer import write_formula
 from dfltheory.bounds.measures import MEASURES, latex_of_left
 from dfltheory.bounds.numeric_functions import name_of
 from dfltheory.bounds.paper import Paper

@@ -9,9 +9,10 @@ import pytest
 from dfltheory.bounds import theorem_models as models
 from dfltheory.bounds.canonical import statement_hash
 from dfltheory.bounds.document import theorem_to_document
+from dfltheory.bounds.package_file import PackageFile
 from dfltheory.bounds.plain_tables import DEFAULTS
 from dfltheory.bounds.registry import FOLDER
-from dfltheory.bounds.theorem_file import PackageFile, read_theorem_file
+from dfltheory.bounds.theorem_file import read_theorem_file
 
 FILES = sorted(FOLDER.glob("*.toml"))
 MODELS = {

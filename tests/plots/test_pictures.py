@@ -23,7 +23,7 @@ from dfltheory.experiments.report import (
     print_study,
     render,
     tables,
-    told,
+    verdict_text,
 )
 from dfltheory.experiments.results import verdict_from_dict
 from dfltheory.files import json_text
@@ -40,7 +40,7 @@ def closed():
     plt.close("all")
 
 
-def case(group, key, task, algorithm, rounds, variants=None, network="complete", **more):
+def case(group, key, task, algorithm, rounds, variants=None, network="complete", x0=None, **more):
     variants = tuple(variants or dfl.bounds.variants(key))
     W = dfl.graphs.metropolis(dfl.graphs.topology(network, task.m))
     placed = {
@@ -50,7 +50,7 @@ def case(group, key, task, algorithm, rounds, variants=None, network="complete",
         "key": key,
         "variants": variants,
     }
-    instance = dfl.Instance(task, algorithm, W, rounds=rounds, seeds=3)
+    instance = dfl.Instance(task, algorithm, W, rounds=rounds, seeds=3, x0=x0)
     return Case(instance=instance, **placed, **more)
 
 
@@ -314,9 +314,11 @@ def test_page_counts_refuted_statements_separately(study, outcomes):
     assert f"<b>{len(statements)} of the statements below are refuted in general</b>" in page
     assert "dfedsam.theorem_4_5, printed (52.7 times the bound)" in page
     holding = next(v for v in here if v.kind == "holds" and v.key == "dfedsam.theorem_4_5")
-    assert told(holding) == "holds here (refuted in general: 52.7 times the bound)"
-    assert told(dataclasses.replace(holding, status=NOT_EXAMINED)) == "holds"
-    assert page.count(told(holding)) == 2 * sum(told(v) == told(holding) for v in here)
+    assert verdict_text(holding) == "holds here (refuted in general: 52.7 times the bound)"
+    assert verdict_text(dataclasses.replace(holding, status=NOT_EXAMINED)) == "holds"
+    assert page.count(verdict_text(holding)) == 2 * sum(
+        verdict_text(v) == verdict_text(holding) for v in here
+    )
 
 
 def cells(row):
@@ -336,7 +338,7 @@ def test_tables_of_the_page_agree_with_stored_verdicts(study):
         for part in (short, long)
     )
     for document, (case, _), row, full in zip(documents, study.verdicts, shown, whole, strict=True):
-        shown_kind = f"{MARKS[document['kind']]} {told(verdict_from_dict(document))}"
+        shown_kind = f"{MARKS[document['kind']]} {verdict_text(verdict_from_dict(document))}"
         place = ", ".join(part for part in (case.column, case.row) if part)
         assert row[:3] == [place, document["key"], document["variant"]]
         assert (row[3], full[2]) == (shown_kind, shown_kind)

@@ -1,4 +1,4 @@
-"""What the case study of DFedSGPSM takes from the registered statements: symbols, definitions, assumptions."""
+"""Symbols, definitions and assumptions of the registered statements that the case study uses."""
 
 from __future__ import annotations
 
