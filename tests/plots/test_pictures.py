@@ -190,7 +190,7 @@ def test_one_axis_takes_one_left_hand_side(outcomes):
         plots.draw(outcomes[0].verdicts)
     for group in plots.by_left_side(outcomes[0].verdicts):
         assert plots.draw(group).get_ylabel() == plots.formula(group[0].theorem)
-    with pytest.raises(InputError, match="without its run cannot be drawn"):
+    with pytest.raises(InputError, match="verdict_from_dict"):
         verdict_from_dict(json.loads(json_text(outcomes[0].verdicts[2].to_dict()))).plot()
 
 
