@@ -26,7 +26,7 @@ from dfltheory.best_bounds import (
     yardstick,
 )
 from dfltheory.bounds import registry
-from dfltheory.bounds.reference import load
+from dfltheory.bounds.reference import load_all
 from dfltheory.checks.everyday import everyday
 from dfltheory.checks.vacuous import trivials
 from dfltheory.errors import InputError, UnknownNameError
@@ -43,9 +43,8 @@ STATED = ("theorem", "corollary", "rate", "lower bound")
 def competitors(measure: str, theorems: Sequence[Theorem | str] | None = None) -> tuple[Theorem, ...]:
     """The registered theorems, corollaries, rates and lower bounds on ``measure``; or the given ones."""
     asked = [] if theorems else [t for t in registry.statements() if t.kind in STATED]
-    for t in theorems or ():
-        keyed = isinstance(t, str) and ":" not in t
-        asked += [registry.get(t, v) for v in registry.variants(t)] if keyed else [load(t)]  # type: ignore[arg-type]
+    for reference in theorems or ():
+        asked += load_all(reference)
     found = tuple(t for t in asked if t.lhs.measure == measure)
     if not found:
         raise UnknownNameError("measure that these theorems bound", measure, {t.lhs.measure for t in asked})

@@ -34,6 +34,29 @@ class InputError(DFLTheoryError):
     """An argument, option or field has an invalid value or shape."""
 
 
+class UnsupportedError(InputError):
+    """An algorithm uses a method that the environment which executes its rounds does not implement.
+
+    Attributes
+    ----------
+    method : str
+        The method, as the algorithm calls it: ``grad.uniform``, ``mix.gather``.
+    environment : str
+        What executes the round: ``training``, ``exact expectations``...
+    """
+
+    def __init__(self, method: str, environment: str):
+        super().__init__(
+            f"{environment} does not support {method}, which this algorithm uses; docs/guides/algorithm.md"
+            " lists the methods that each environment supports"
+        )
+        self.method = method
+        self.environment = environment
+
+    def __reduce__(self) -> tuple[type[UnsupportedError], tuple[str, str]]:
+        return type(self), (self.method, self.environment)
+
+
 class UnknownNameError(DFLTheoryError):
     """A name (theorem, topology, task, algorithm, field) is unknown; the message lists similar ones."""
 
@@ -105,6 +128,7 @@ __all__ = [
     "LARGEST_WHOLE",
     "DFLTheoryError",
     "InputError",
+    "UnsupportedError",
     "UnknownNameError",
     "GraphError",
     "ConditionError",

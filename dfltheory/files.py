@@ -14,7 +14,7 @@ import shutil
 import sys
 import tempfile
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import IO, Any
 
@@ -161,6 +161,52 @@ def reading(path: str | os.PathLike[str], what: str) -> Iterator[None]:
         if len(reason) > 200:
             reason = f"{reason[:200]}..."
         raise DataError(f"{path} cannot be read as {what}: {type(error).__name__}: {reason}") from error
+
+
+def read_bytes(path: str | os.PathLike[str], max_bytes: float = math.inf) -> bytes:
+    """Return the content of a file that may come from anywhere.
+
+    Raises
+    ------
+    InputError
+        The file does not exist, is a folder or a device, or has more than ``max_bytes``.
+    """
+    file = Path(path)
+    if not file.exists():
+        raise InputError(f"{path} does not exist")
+    if not file.is_file():
+        raise InputError(f"{path} is not a regular file")
+    if file.stat().st_size > max_bytes:
+        raise InputError(f"{path} has {file.stat().st_size} bytes: at most {max_bytes:g} are read")
+    return file.read_bytes()
+
+
+def read_json(
+    path: str | os.PathLike[str],
+    max_bytes: float = math.inf,
+    parse_float: Callable[[str], float] = float,
+) -> Any:
+    """Return the content of a JSON file (UTF-8).
+
+    Parameters
+    ----------
+    path : path
+        The file.
+    max_bytes : float
+        Largest size.
+    parse_float : callable
+        Reads decimal numbers.
+
+    Raises
+    ------
+    InputError
+        As :func:`read_bytes`.
+    DataError
+        The content is not JSON.
+    """
+    content = read_bytes(path, max_bytes)
+    with reading(path, "JSON"):
+        return json.loads(content.decode("utf-8"), parse_float=parse_float)
 
 
 def check_npy(path: str | os.PathLike[str], stream: IO[bytes], size: float, most: float) -> None:
@@ -322,6 +368,8 @@ __all__ = [
     "filling",
     "json_text",
     "plain",
+    "read_bytes",
+    "read_json",
     "reading",
     "remove_halves",
     "replacing",

@@ -34,7 +34,7 @@ from dfltheory.verdicts.verdict import Kind
 
 if TYPE_CHECKING:
     from dfltheory.bounds import Theorem
-    from dfltheory.experiments.experiment import Outcome
+    from dfltheory.experiments.cases import Outcome
     from dfltheory.training.history import History
 
 Growth = Literal["bounded", "growing", "undecided"]

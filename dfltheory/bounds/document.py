@@ -16,6 +16,7 @@ from typing import Any, get_args
 import sympy as sp
 
 from dfltheory.bounds.clauses import Condition, Definition, Kind, LeftSide, Statement
+from dfltheory.bounds.expansion import check_expansion, formulas_of
 from dfltheory.bounds.measures import AGGREGATES
 from dfltheory.bounds.scope import LAWS, Scope
 from dfltheory.bounds.symbols import GLOSSARY, WRITTEN_OUT, Quantity, checked_new
@@ -25,6 +26,7 @@ from dfltheory.bounds.units import Unit
 from dfltheory.constants import FRESH_STEP, SEQUENCES
 from dfltheory.documents import (
     Read,
+    anything,
     line,
     mapping,
     maybe,
@@ -36,13 +38,12 @@ from dfltheory.documents import (
     rows,
     short,
     truth,
+    tuple_of,
     whole,
 )
 from dfltheory.errors import DFLTheoryError, InputError
 
 FORMAT = 1
-EXPANDED, EXPANDED_DEPTH = 20_000, 150
-"""Parts and depth at most of all formulas of a file's statement, its definitions put into them."""
 
 
 # -- writing ------------------------------------------------------------------------------------------------
@@ -58,7 +59,8 @@ def theorem_to_document(theorem: Theorem) -> dict[str, Any]:
     """
     written = WRITTEN_OUT | {quantity.name for quantity in theorem.quantities}
     own = [theorem.glossary[name] for name in theorem.symbols if name in written]
-    return {"format": FORMAT, "quantities": _plain(own)} | _fields(theorem, "quantities", "control", "steps")
+    kept = _fields(theorem, "quantities", "control", "steps")
+    return {"format": FORMAT, "quantities": _plain(own)} | kept
 
 
 def _fields(thing: Any, *but: str) -> dict[str, Any]:
@@ -110,13 +112,12 @@ class UnknownLaw:
 
 
 def _list(item: Read) -> Read:
-    read = rows(item, 200)
-    return lambda place, value: tuple(read(place, value))
+    return tuple_of(item, 200)
 
 
 def _unit(place: str, value: Any) -> Unit:
     def fraction(at: str, row: Any) -> Fraction:
-        over, under = rows(lambda at, n: n, 2, 2)(at, row)
+        over, under = rows(anything, 2, 2)(at, row)
         return Fraction(whole(-99, 99)(at, over), whole(1, 99)(at, under))
 
     return Unit(*rows(fraction, 3, 3)(place, value))
@@ -253,7 +254,7 @@ def theorem_from_document(document: Any) -> Theorem:
         "quantities": _list(quantity),
         "definitions": _list(definition),
         **dict.fromkeys(("key", "variant", "title", "source", "remark"), _line),
-        "of": maybe(lambda place, data: tuple(rows(_line, 2, 2)(place, data))),
+        "of": maybe(tuple_of(_line, 2, 2)),
         "kind": one_of(*get_args(Kind)),
         "lhs": lambda place, data: _made(place, LeftSide, record(left)(place, data)),
         **dict.fromkeys(("parts", "schedule"), mapping(formula, 200, _line)),
@@ -266,9 +267,14 @@ def theorem_from_document(document: Any) -> Theorem:
     must("theorem.format", given["format"], given["format"] == FORMAT, str(FORMAT))
     read_fields = {name: read(f"theorem.{name}", given[name]) for name, read in readers.items()}
     read_fields["quantities"] = tuple(q for q in read_fields["quantities"] if q.name not in GLOSSARY)
-    theorem = _made("theorem", Theorem, read_fields)
-    _limit(theorem)
-    return theorem
+    try:
+        check_expansion(
+            read_fields["definitions"],
+            formulas_of(read_fields["parts"], read_fields["conditions"], read_fields["schedule"]),
+        )
+    except DFLTheoryError as wrong:
+        raise InputError(f"theorem.definitions: {wrong}") from None
+    return _made("theorem", Theorem, read_fields)
 
 
 def _made(place: str, make: Callable[..., Any], given: Mapping[str, Any]) -> Any:
@@ -277,34 +283,3 @@ def _made(place: str, make: Callable[..., Any], given: Mapping[str, Any]) -> Any
         return make(**given)
     except DFLTheoryError as wrong:
         raise InputError(f"{place}: {wrong}") from None
-
-
-def _limit(theorem: Theorem) -> None:
-    """Refuse a statement whose definitions, put into each other, make formulas without end.
-
-    Raises
-    ------
-    InputError
-        The formulas have more than ``EXPANDED`` parts, or are more than ``EXPANDED_DEPTH`` deep.
-    """
-    known: dict[Any, tuple[int, int]] = {}
-    for definition in theorem.definitions:
-        known[definition.symbol] = _extent(sp.sympify(definition.expr), known)
-    sides = [side for condition in theorem.conditions for side in (condition.left, condition.right)]
-    formulas = [*theorem.parts.values(), *theorem.schedule.values(), *sides]
-    extents = [*known.values(), *(_extent(sp.sympify(formula), known) for formula in formulas)]
-    parts, depth = sum(e[0] for e in extents), max((e[1] for e in extents), default=0)
-    if parts > EXPANDED or depth > EXPANDED_DEPTH:
-        raise InputError(
-            f"theorem.definitions, put into the formulas, make {short(parts)} parts, {depth} deep: at most "
-            f"{EXPANDED} parts, {EXPANDED_DEPTH} deep"
-        )
-
-
-def _extent(formula: Any, known: Mapping[Any, tuple[int, int]]) -> tuple[int, int]:
-    """Parts and depth of a formula; a symbol that is ``known`` has those of its definition."""
-    if formula in known:
-        return known[formula]
-    extents = [_extent(part, known) for part in formula.args]
-    parts, depth = sum(e[0] for e in extents), max((e[1] for e in extents), default=0)
-    return parts + 1, depth + 1

@@ -11,14 +11,28 @@ from typing import Any
 
 import sympy as sp
 
-from dfltheory.bounds.clauses import Definition
+from dfltheory.bounds.clauses import Condition, Definition
 from dfltheory.bounds.tree import FUNCTIONS, NODES, build
 from dfltheory.bounds.units import Expr
 from dfltheory.documents import short
 from dfltheory.errors import DFLTheoryError, InputError
 
-DEEPEST = 150
+DEEPEST = 60
 """The largest depth of an expanded formula."""
+TOTAL = 10_000
+"""The most parts of all expanded formulas of a statement."""
+
+
+def formulas_of(
+    parts: Mapping[str, Any], conditions: Iterable[Condition], schedule: Mapping[str, Any]
+) -> dict[str, Any]:
+    """The formulas of a statement but its definitions, by a name for messages."""
+    formulas = {f"term {name}": part for name, part in parts.items()}
+    formulas |= {f"schedule of {name}": rule for name, rule in schedule.items()}
+    for condition in conditions:
+        formulas[f"left side of {condition.name}"] = condition.left
+        formulas[f"right side of {condition.name}"] = condition.right
+    return formulas
 
 
 def check_expansion(definitions: Iterable[Definition], formulas: Mapping[str, Any]) -> None:
@@ -33,18 +47,22 @@ def check_expansion(definitions: Iterable[Definition], formulas: Mapping[str, An
     ------
     InputError
         An expanded formula has more than ``NODES`` parts, is more than ``DEEPEST`` deep, or has a number
-        that is too large.
+        that is too large; all of them have more than ``TOTAL`` parts.
     """
+    total = 0
     sizes: dict[Any, tuple[int, int]] = {}
     expanded: dict[Any, Expr] = {}
     for definition in definitions:
         expression = sp.sympify(definition.expr)
         place = f"definition {definition.symbol}"
         sizes[definition.symbol] = _checked_size(place, expression, sizes)
+        total += sizes[definition.symbol][0]
         expanded[definition.symbol] = _expanded(place, expression, expanded)
     for name, formula in formulas.items():
         expression = sp.sympify(formula)
-        _checked_size(name, expression, sizes)
+        total += _checked_size(name, expression, sizes)[0]
+        if total > TOTAL:
+            raise InputError(f"the formulas with the definitions put into them have more than {TOTAL} parts")
         _expanded(name, expression, expanded)
 
 

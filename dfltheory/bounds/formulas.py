@@ -1,4 +1,4 @@
-"""Formulas as people write them in theorem files: ``2*lam^2/(1 - lam^2)`` to SymPy and back.
+"""Formulas as people write them in theorem files: ``2*lam^2/(1 - lam^2)`` to SymPy.
 
 Reading never runs text. The characters are split into numbers, names and signs here; each ``^`` becomes
 ``**`` before Python's grammar sees the text, because Python's own ``^`` binds less tightly than ``+``; the
@@ -18,12 +18,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any, Literal, NoReturn
+from typing import Literal, NoReturn
 
 import sympy as sp
 
 from dfltheory.bounds.symbols import LETTERS
-from dfltheory.bounds.tree import BITS, DEPTH, NODES, build, small
+from dfltheory.bounds.tree import DEPTH, NODES, build, small
 from dfltheory.bounds.units import Expr
 from dfltheory.errors import DFLTheoryError, InputError
 
@@ -34,6 +34,8 @@ DIGITS = 400
 """Most digits of a number, and its largest decimal exponent."""
 SUMMANDS = 10_000
 """Most terms of a sum."""
+STEPS = 20_000
+"""Most parts that are read, those of a sum once for each of its terms."""
 
 _TOKEN = re.compile(
     r"(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)"
@@ -43,7 +45,7 @@ _TOKEN = re.compile(
     r"|(?P<space>\s+)",
     re.ASCII,
 )
-_CALLED = {
+CALLED = {
     "sqrt": "sqrt",
     "log": "log",
     "exp": "exp",
@@ -52,7 +54,7 @@ _CALLED = {
     "max": "Max",
     "floor": "floor",
 }
-FUNCTIONS = (*_CALLED, "sum")
+FUNCTIONS = (*CALLED, "sum")
 """What a formula may call."""
 _LOOK_ALIKE = {
     "\u00d7": "*",
@@ -86,9 +88,6 @@ class _Token:
     kind: str
     text: str
     offset: int
-
-
-# -- reading ------------------------------------------------------------------------------------------------
 
 
 def read_formula(text: str, symbols: Mapping[str, Expr]) -> Expr:
@@ -196,6 +195,8 @@ def _expression(tokens: list[_Token], symbols: Mapping[str, Expr], end: int) -> 
     """The expression of some tokens; ``end`` is where the text ends, for messages."""
     if not tokens:
         raise FormulaError("a formula is missing here", end)
+    if tokens[-1].kind == "sign" and tokens[-1].text != ")":
+        raise FormulaError("the formula ends too early", end)
     if len(tokens) > 2 * NODES:
         raise FormulaError(f"a formula has at most {NODES} parts", tokens[2 * NODES].offset)
     starts: list[int] = []
@@ -222,6 +223,7 @@ class _Walk:
         self._symbols = dict(symbols)
         self._end = end
         self._nodes = 0
+        self._steps = 0
 
     def run(self) -> Expr:
         try:
@@ -244,7 +246,10 @@ class _Walk:
 
     def _value(self, node: ast.expr, depth: int) -> Expr:
         self._nodes += 1
+        self._steps += 1
         offset = self._place(node.col_offset)
+        if self._steps > STEPS:
+            self._stop(f"the sums of a formula take at most {STEPS} steps", offset)
         if self._nodes > NODES:
             self._stop(f"a formula has at most {NODES} parts", offset)
         if depth > DEPTH:
@@ -274,7 +279,7 @@ class _Walk:
                 return build("Pow", [self._value(base, depth), self._value(exponent, depth)])
             case ast.Call(func=ast.Name(id=name), args=arguments, keywords=[]):
                 return self._call(name, arguments, node, depth)
-        self._stop("this is not part of a formula", self._place(node.col_offset))
+        raise FormulaError("this is not part of a formula", self._place(node.col_offset))
 
     def _number(self, node: ast.Constant) -> Expr:
         digits = self._source[node.col_offset : node.end_col_offset]
@@ -290,11 +295,8 @@ class _Walk:
             self._stop(f"no quantity is called {name!r}: use {LETTERS[name]}", offset)
         near = difflib.get_close_matches(name[:100], sorted(self._symbols), n=3, cutoff=0.5)
         hint = f"did you mean {' or '.join(near)}? " if near else ""
-        self._stop(
-            f"no quantity is called {name[:100]!r}; {hint}a quantity of your own needs [quantities.NAME] "
-            "or a definition",
-            offset,
-        )
+        message = f"no quantity is called {name[:100]!r}; {hint}a quantity of your own needs "
+        raise FormulaError(f"{message}[quantities.NAME] or a definition", offset)
 
     def _chain(self, node: ast.expr, kinds: tuple[type, type], depth: int) -> Expr:
         """A chain such as a - b + c, whose syntax tree is as deep as it is long, in one step.
@@ -316,13 +318,13 @@ class _Walk:
         offset = self._place(node.col_offset)
         if name == "sum":
             return self._sum(arguments, offset, depth)
-        if name not in _CALLED:
+        if name not in CALLED:
             what = "a quantity" if name in self._symbols else "no function of formulas"
             known = ", ".join(FUNCTIONS)
             self._stop(f"{name[:40]} is {what}, and cannot be called; functions are {known}", offset)
         if name in ("min", "max") and len(arguments) < 2:
             self._stop(f"{name} takes two or more arguments, not {len(arguments)}", offset)
-        return build(_CALLED[name], [self._value(argument, depth) for argument in arguments])
+        return build(CALLED[name], [self._value(argument, depth) for argument in arguments])
 
     def _sum(self, arguments: list[ast.expr], offset: int, depth: int) -> Expr:
         """sum(expr, k, first, last): the terms one by one, for limits that are whole numbers."""
@@ -372,46 +374,4 @@ def _grammar(source: str, column: int, wrong: SyntaxError) -> str:
     return "this is not a formula: two signs, or a sign without an operand"
 
 
-# -- writing ------------------------------------------------------------------------------------------------
-
-
-def write_formula(formula: Any) -> str:
-    """A formula as :func:`read_formula` reads it.
-
-    Raises
-    ------
-    InputError
-        It has a function that theorem files do not have.
-    """
-    return _Printer().doprint(sp.sympify(formula)).replace("**", "^")
-
-
-class _Printer(sp.StrPrinter):
-    """SymPy's own text, in the words of theorem files."""
-
-    def _print_Max(self, expr: Any) -> str:
-        return f"max({', '.join(sorted(map(self._print, expr.args)))})"
-
-    def _print_Min(self, expr: Any) -> str:
-        return f"min({', '.join(sorted(map(self._print, expr.args)))})"
-
-    def _print_Abs(self, expr: Any) -> str:
-        return f"abs({self._print(expr.args[0])})"
-
-    def _print_Exp1(self, expr: Any) -> str:
-        return "exp(1)"
-
-    def _print_Float(self, expr: Any) -> str:
-        exact = Fraction(repr(float(expr)))
-        return self._print(sp.Rational(exact.numerator, exact.denominator))
-
-    def _print_Function(self, expr: Any) -> str:
-        name = type(expr).__name__
-        if name not in _CALLED:
-            raise InputError(
-                f"{name} cannot be written to a theorem file: functions are {', '.join(FUNCTIONS)}"
-            )
-        return super()._print_Function(expr)
-
-
-__all__ = ["FUNCTIONS", "FormulaError", "Relation", "read_comparison", "read_formula", "write_formula"]
+__all__ = ["CALLED", "FUNCTIONS", "FormulaError", "Relation", "read_comparison", "read_formula"]

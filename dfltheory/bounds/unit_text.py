@@ -34,7 +34,7 @@ def read_unit(text: str) -> Unit:
         if factor is None:
             break
         written = (factor[3] or "1").strip("()")
-        if written.endswith("/0") or written.endswith("/00"):
+        if written.endswith(("/0", "/00")):
             break
         power = Fraction(written)
         exponents[factor[2]] += -power if factor[1] == "/" else power

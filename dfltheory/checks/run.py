@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from dfltheory.bounds.reference import load_all
 from dfltheory.bounds.registry import REGISTRY, Registry
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.checks.agreement import check_agreement, has_agreement
@@ -13,7 +14,8 @@ from dfltheory.checks.extremes import check_extremes, has_limits
 from dfltheory.checks.finding import ORDER, Applies, Finding, always
 from dfltheory.checks.monotone import check_monotone, has_monotonicity
 from dfltheory.checks.units import check_units
-from dfltheory.errors import InputError, UnknownNameError
+from dfltheory.errors import UnknownNameError
+from dfltheory.own import Trust
 
 CHECKS: dict[str, Callable[..., Iterator[Finding]]] = {
     "units": check_units,
@@ -66,6 +68,8 @@ def audit(
     variant: str | None = None,
     checks: tuple[str, ...] = (),
     registry: Registry = REGISTRY,
+    *,
+    trust: Trust = False,
 ) -> list[Finding]:
     """The findings on a statement: all its variants, or one; without a key, on the whole registry.
 
@@ -79,19 +83,13 @@ def audit(
     checks : names of :data:`CHECKS`; none: all
     registry : the statements among which keys, other variants and parents of corollaries are looked up
     """
-    if isinstance(key, Theorem):
-        if variant not in (None, key.variant):
-            raise InputError(
-                f"variant {variant!r} of a theorem that is given is {key.variant!r}: leave it out"
-            )
-        theorems: tuple[Theorem, ...] = (key,)
-    elif key is None:
+    theorems: tuple[Theorem, ...]
+    if key is None:
         theorems = registry.statements()
-    elif key in registry.papers():
+    elif isinstance(key, str) and key in registry.papers():
         theorems = registry.statements(key)
     else:
-        names = registry.variants(key) if variant is None else (variant,)
-        theorems = tuple(registry.get(key, name) for name in names)
+        theorems = load_all(key, None if variant is None else (variant,), trust=trust, registry=registry)
     return [finding for theorem in theorems for finding in audit_statement(theorem, checks, registry)]
 
 

@@ -29,7 +29,7 @@ from dfltheory.counterexamples.describe import counterexample_lines, refuted_by
 from dfltheory.counterexamples.document import built, read_document
 from dfltheory.counterexamples.finding import instance_of, replay
 from dfltheory.errors import InputError
-from dfltheory.experiments.experiment import installed_versions
+from dfltheory.experiments.cases import installed_versions
 from dfltheory.experiments.report import mathml, template, worded
 from dfltheory.files import check_writable, write_text
 from dfltheory.plots import look

@@ -15,8 +15,8 @@ from dfltheory.errors import InputError
 from dfltheory.graphs.matrices import to_dense
 from dfltheory.rates.measured import known_values
 from dfltheory.rates.predicted import GAP
-from dfltheory.training.document import options_of
 from dfltheory.training.instance import Instance, make_network, make_task
+from dfltheory.training.options import options_of
 from dfltheory.verdicts.schedule import hyperparameter_fields
 
 TASK_OPTIONS = {"m": "m", "sigma_l": "sigma", "sigma_g": "zeta", "sigma_u": "sigma_u", "sigma_v": "sigma_v"}

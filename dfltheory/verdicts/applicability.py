@@ -9,14 +9,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import fields
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 from sympy import sympify
 
 from dfltheory.algorithms.base import Algorithm
-from dfltheory.bounds.scope import LAWS, Scope
+from dfltheory.bounds.algorithm_names import NEUTRAL_HYPERPARAMETERS
+from dfltheory.bounds.scope import ANY, LAWS, Scope
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.constants import SEQUENCES
 from dfltheory.errors import InputError
@@ -25,22 +25,6 @@ from dfltheory.training.facts import NetworkFacts
 from dfltheory.training.history import History
 from dfltheory.verdicts.measures import precision
 
-_ABSENT: Mapping[str, Any] = MappingProxyType(
-    {
-        "decay": 1.0,
-        "weight_decay": 0.0,
-        "participation": 1.0,
-        "K": 1,
-        "K_u": 1,
-        "K_v": 1,
-        "theta": 0.0,
-        "sparsity": 0.0,
-        "prune": 0.0,
-        "keep_momentum": False,
-        "fresh": True,
-        "offset": None,
-    }
-)
 _MOST_ROUNDS = 200
 """Rounds whose matrices are checked by a third-party law."""
 _SAME = 1e-6
@@ -113,7 +97,7 @@ def _hyperparameter_obstacle(algorithm: Algorithm, theorem: Theorem) -> str | No
     for name, value in own.items():
         shown = f"{value:.6g}" if isinstance(value, float) else str(value)
         if name in required:
-            if value != required[name]:
+            if required[name] not in (value, ANY):
                 return f"it covers {name} = {required[name]}, and this run has {name} = {shown}"
         elif name in contained:
             continue
@@ -141,7 +125,7 @@ def absent_values(theorem: Theorem) -> Mapping[str, Any]:
     such a value, as the order of the update, must occur in the statement or in its scope.
     Step sizes are an exception: see :func:`unrestricted_steps`.
     """
-    return {**theorem.neutral, **_ABSENT}
+    return {**theorem.neutral, **NEUTRAL_HYPERPARAMETERS}
 
 
 def quantities_of(theorem: Theorem) -> set[str]:

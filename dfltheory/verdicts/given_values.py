@@ -91,9 +91,18 @@ def _least_true(run: History, theorem: Theorem, name: str) -> tuple[float, str]:
         return _least_gap(run, theorem)
     exact = run.constants.known().get(name, math.inf)
     is_exact = run.constants.standing_of(name) == "exact"
-    if name == "mu" or not math.isfinite(exact) or not is_exact:
-        return 0.0, ""
-    return float(exact), f"this problem has {name} = {exact:g} exactly"
+    if name != "mu" and math.isfinite(exact) and is_exact:
+        return float(exact), f"this problem has {name} = {exact:g} exactly"
+    if name == "B":
+        return _largest_gradient(run)
+    return 0.0, ""
+
+
+def _largest_gradient(run: History) -> tuple[float, str]:
+    """The largest gradient norm of f in the run, which B bounds."""
+    finite = run.grad_norm_sq[np.isfinite(run.grad_norm_sq)]
+    largest = math.sqrt(float(finite.max(initial=0.0)))
+    return largest, f"a gradient of f in this run has length {largest:g}, which B bounds"
 
 
 def _least_gap(run: History, theorem: Theorem) -> tuple[float, str]:

@@ -22,7 +22,7 @@ import sympy as sp
 from dfltheory import graphs
 from dfltheory.bounds.symbols import GLOSSARY
 from dfltheory.bounds.theorem import Theorem
-from dfltheory.errors import GraphError, UnknownNameError
+from dfltheory.errors import GraphError, InputError, UnknownNameError
 from dfltheory.verdicts.given_values import check_given
 from dfltheory.verdicts.measures import (
     Gap,
@@ -209,6 +209,8 @@ def run_values(
     for name, value in given.items():
         if name not in theorem.glossary:
             raise UnknownNameError("constant", name, set(theorem.glossary))
+        if np.ndim(value):
+            raise InputError(f"{name} = {value!r} must be one number")
         theorem.glossary[name].check(value)
     if given:
         source.check_given(theorem, given)

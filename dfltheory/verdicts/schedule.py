@@ -19,8 +19,9 @@ from typing import Any, Literal
 import numpy as np
 import sympy as sp
 
-from dfltheory import algorithms, bounds, graphs
-from dfltheory.bounds.clauses import ROUNDING
+from dfltheory import algorithms, graphs
+from dfltheory.bounds.evaluation import ROUNDING
+from dfltheory.bounds.reference import load, load_all
 from dfltheory.bounds.symbols import step_names
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.bounds.tuning import all_hold, interval
@@ -94,9 +95,7 @@ def network_values(theorem: Theorem, topology: Any, needed: Collection[str] = ()
 
 def algorithm_class(theorem: Theorem | str) -> type[Any]:
     """The algorithm that a theorem covers, in its most general form."""
-    if isinstance(theorem, str):
-        theorem = bounds.get(theorem, bounds.variants(theorem)[0])
-    kind = theorem.scope.algorithms[0]
+    kind = load(theorem).scope.algorithms[0]
     return algorithms.get(kind) if isinstance(kind, str) else kind
 
 
@@ -159,8 +158,7 @@ def scheduled_algorithm(
     if step not in ("schedule", "largest"):
         raise InputError(f"step = {step!r} must be 'schedule' or 'largest'")
     if isinstance(theorem, str):
-        names = [variant] if variant else bounds.variants(theorem)
-        theorem = scheduling([bounds.get(theorem, name) for name in names])
+        theorem = scheduling(load_all(theorem, None if variant is None else (variant,)))
     kind = algorithm_class(theorem) if algorithm is None else algorithm
     kind = algorithms.get(kind) if isinstance(kind, str) else kind
     own = {entry.name for entry in fields(kind)}

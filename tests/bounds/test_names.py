@@ -142,8 +142,9 @@ def test_an_unknown_algorithm_is_rejected(name):
 
 
 def test_an_algorithm_is_a_class_or_text():
-    with pytest.raises(InputError, match="algorithms"):
-        Scope((Own(eta=0.1),), "symmetric")
+    for algorithm in (Own(eta=0.1), 5, None):
+        with pytest.raises(InputError, match="algorithms"):
+            Scope((algorithm,), "symmetric")
 
 
 def test_algorithms_of_ones_own_are_accepted():
@@ -162,6 +163,9 @@ def test_an_unknown_hyperparameter_is_rejected(algorithms):
     ("field", "value"),
     [
         ("network", "symetric"),
+        ("network", ["symmetric"]),
+        ("letters", None),
+        ("notation", ["L"]),
         ("participation", "half"),
         ("common_start", "yes"),
         ("two_blocks", 1),
@@ -175,7 +179,7 @@ def test_the_other_fields_of_a_scope_are_checked(field, value):
 # -- theorems -----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind", ["Theorem", "theorm", "", None])
+@pytest.mark.parametrize("kind", ["Theorem", "theorm", "", None, ["theorem"]])
 def test_an_unknown_kind_is_rejected(kind):
     with pytest.raises(DFLTheoryError, match="kind"):
         statement(kind=kind)
@@ -200,7 +204,7 @@ def test_names_are_text(field):
             statement(**{field: value})
 
 
-@pytest.mark.parametrize("parts", [{}, None, (S["L"],)])
+@pytest.mark.parametrize("parts", [{}, None, (S["L"],), {"": S["L"]}, {3: S["L"]}])
 def test_a_bound_has_terms(parts):
     with pytest.raises(InputError, match="parts"):
         statement(parts=parts)
@@ -210,6 +214,35 @@ def test_a_bound_has_terms(parts):
 def test_a_term_is_an_expression(term):
     with pytest.raises(InputError, match="optimization"):
         statement(parts={"optimization": term})
+
+
+@pytest.mark.parametrize(
+    "term",
+    [
+        sp.oo,
+        sp.I * S["L"],
+        sp.sqrt(sp.Integer(-1)) + S["L"],
+        sp.Function("f")(S["L"]),
+        sp.zeta(S["L"] + 1),
+        sp.Sum(S["L"], (sp.Symbol("k"), 0, S["T"])),
+        sp.Integral(S["L"], (sp.Symbol("k"), 0, 1)),
+        sp.Derivative(sp.Function("f")(S["L"]), S["L"]),
+        sp.Piecewise((S["L"], S["L"] > 1), (1, True)),
+    ],
+    ids=str,
+)
+def test_a_term_calls_known_functions_of_real_numbers(term):
+    with pytest.raises(InputError, match="optimization contains"):
+        statement(parts={"optimization": term})
+    with pytest.raises(InputError, match="step contains"):
+        statement(conditions=(Condition("step", term, sp.Integer(1)),))
+
+
+@pytest.mark.parametrize("function", [sp.exp, sp.log, sp.Abs, sp.sign, sp.floor, sp.ceiling, sp.sin, sp.tanh])
+def test_known_functions_are_evaluated_and_audited(function):
+    theorem = statement(parts={"optimization": function(S["eta"] * S["L"] + 2)})
+    assert theorem.evaluate(eta=0.5, L=1.0) == pytest.approx(float(function(sp.Rational(5, 2))))
+    assert dfl.audit(theorem) is not None
 
 
 @pytest.mark.parametrize(
@@ -280,6 +313,11 @@ def test_a_symbol_that_only_shares_a_name_is_rejected():
         (sp.Le(S["eta"], 1),),
         (Condition("step", "eta", 1),),
         (Condition("step", sp.Le(S["eta"], 1), sp.true),),
+        (Condition("step", S["eta"], sp.Integer(1), strict="no"),),
+        (Condition(None, S["eta"], sp.Integer(1)),),
+        sp.Le(S["eta"], 1),
+        None,
+        5,
     ],
 )
 def test_a_condition_is_an_inequality_of_two_expressions(conditions):
@@ -287,11 +325,20 @@ def test_a_condition_is_an_inequality_of_two_expressions(conditions):
         statement(conditions=conditions)
 
 
-def test_a_schedule_gives_quantities_or_hyperparameters():
+def test_a_schedule_gives_hyperparameters():
     with pytest.raises(InputError, match="schedule"):
         statement(schedule={"etaa": 1 / S["L"]})
+    for schedule in (None, 5, {"L": S["K"]}, {"T": S["K"]}):
+        with pytest.raises(InputError, match="schedule"):
+            statement(schedule=schedule)
     own = Scope((Own,), "symmetric")
     assert statement(scope=own, schedule={"damping": sp.Rational(1, 2)}).schedule
+
+
+def test_a_definition_does_not_redefine_a_quantity_of_the_glossary():
+    for symbol in (S["L"], sp.Symbol("L")):
+        with pytest.raises(InputError, match="definitions"):
+            statement(definitions=(Definition(symbol, S["K"], "L"),))
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import dfltheory as dfl
 from dfltheory import bounds
 from dfltheory.errors import ConditionError, InputError
-from dfltheory.experiments.experiment import case_of, perform
+from dfltheory.experiments.cases import case_of, perform
 from dfltheory.experiments.report import Study
 from dfltheory.verdicts.compare import compare
 from tests.experiments.test_every_theorem import CLOSED, problem, run_of

@@ -12,7 +12,7 @@ import dfltheory as dfl
 from dfltheory import bounds
 from dfltheory.bounds.symbols import GLOSSARY, WRITTEN_OUT
 from dfltheory.errors import ConditionError, InputError, UnknownNameError
-from dfltheory.experiments.experiment import validate
+from dfltheory.experiments.cases import validate
 from dfltheory.files import json_text
 from dfltheory.training.history import History
 from dfltheory.verdicts.compare import compare

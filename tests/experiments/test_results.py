@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import dfltheory as dfl
 from dfltheory.bounds.status import KINDS, Status
 from dfltheory.errors import DataError, InputError, UnknownNameError
-from dfltheory.experiments.config import read_plan
+from dfltheory.experiments.experiment_file import read_experiment
 from dfltheory.experiments.report import latex_table
 from dfltheory.experiments.results import load_results, load_verdicts, verdict_from_dict
 from dfltheory.experiments.sweep import sweep
@@ -50,7 +50,9 @@ topology.name = ["ring", "complete"]
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory):
-    return sweep(read_plan(tomllib.loads(TEXT), "x.toml"), tmp_path_factory.mktemp("sweep"), jobs=1).results
+    return sweep(
+        read_experiment(tomllib.loads(TEXT), "x.toml"), tmp_path_factory.mktemp("sweep"), jobs=1
+    ).results
 
 
 number = st.floats(allow_nan=False) | st.just(math.nan)
@@ -107,7 +109,7 @@ def test_no_field_of_a_verdict_is_forgotten():
 def test_what_is_no_verdict_is_refused(results, spoilt):
     with pytest.raises(DataError, match="not a verdict"):
         verdict_from_dict(results.cells[0].record["verdicts"][0] | spoilt)
-    with pytest.raises(DataError, match="KeyError: 'kind'"):
+    with pytest.raises(DataError, match="kind"):
         verdict_from_dict({})
 
 
@@ -181,7 +183,7 @@ def test_a_folder_loads_back(results):
 def test_columns_of_two_types_become_text(tmp_path):
     document = tomllib.loads(TEXT)
     document["sweep"] = {"topology": [{"name": "torus", "sides": [2, 2]}, {"name": "ring"}]}
-    frame = sweep(read_plan(document, "x.toml"), tmp_path, jobs=1).results.frame
+    frame = sweep(read_experiment(document, "x.toml"), tmp_path, jobs=1).results.frame
     assert frame["topology.sides"].iloc[0] == "[2, 2]"
     assert frame["topology.sides"].isna().tolist() == [False, False, True, True]
 
@@ -229,4 +231,11 @@ def test_verdicts_as_a_table_in_latex():
         r"\texttt{a.theorem\_1} & printed & refuted & violated & $0.0123 [0.01, 0.014]$ & "
         r"$2 \cdot 10^{-5}$ & $615$ \\"
     )
-    assert lines[5] == r"\texttt{a.theorem\_1} & corrected\_b & refuted & not applicable & -- & -- & -- \\"
+    cells = [
+        r"\texttt{a.theorem\_1}",
+        r"corrected\_no\_bounded\_gradients",
+        "refuted",
+        "not applicable",
+        *("--", "--", "--"),
+    ]
+    assert lines[5] == " & ".join(cells) + r" \\"

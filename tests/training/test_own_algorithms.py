@@ -330,9 +330,7 @@ def test_networks_that_will_not_do_are_told():
         ):
             train(RelaySGD(0.1), heterogeneous(7), network, 1)
     one_way = 0.5 * np.eye(6) + 0.5 * np.eye(6)[[1, 2, 3, 4, 5, 0]]
-    with pytest.raises(
-        DFLTheoryError, match=r"client 0 hears client 1, who does not hear it; EdgeADMM needs"
-    ):
+    with pytest.raises(DFLTheoryError, match=r"client 0 .* client 1 .* EdgeADMM needs links"):
         train(EdgeADMM(0.1), heterogeneous(6), one_way, 1)
 
 
@@ -352,7 +350,7 @@ def test_compressed_messages_have_chance_and_a_count_of_their_own():
 
 
 def test_a_registered_class_is_found_by_name_and_keeps_its_place_in_documents(monkeypatch):
-    from dfltheory.training.document import name_of, names_of
+    from dfltheory.training.options import name_of, names_of
 
     monkeypatch.setattr(alg, "_OWN", {})
     assert alg.register(MixesTwice) is MixesTwice
