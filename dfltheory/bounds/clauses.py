@@ -1,4 +1,4 @@
-"""A statement as data: left-hand side, named terms, conditions, schedule, source; and its numbers."""
+"""A statement as data: left-hand side, named terms, conditions, schedule, scope, source."""
 
 from __future__ import annotations
 
@@ -6,24 +6,26 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
-import numpy as np
 import sympy as sp
 
 from dfltheory.bounds.algorithm_names import checked_hyperparameters
 from dfltheory.bounds.measures import AGGREGATES, Aggregate, checked_aggregate, latex_of, unit_of
 from dfltheory.bounds.scope import Scope
-from dfltheory.bounds.symbols import GLOSSARY, LETTERS, NEUTRAL, Quantity, checked_new, with_quantities
+from dfltheory.bounds.symbols import GLOSSARY, NEUTRAL, Quantity, checked_new, with_quantities
 from dfltheory.bounds.units import Expr, Unit
-from dfltheory.errors import ConditionError, InputError, UnknownNameError, one_of, whole_number
+from dfltheory.errors import InputError, UnknownNameError, one_of, whole_number
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from dfltheory.bounds.evaluation import Evaluator
 
 Kind = Literal["theorem", "corollary", "lemma", "equation", "definition", "rate", "lower bound"]
-Number = float | np.ndarray
+Number: TypeAlias = "float | np.ndarray"
 Where = Literal["raise", "nan", "ignore"]
-ScalarFunction = Callable[..., np.ndarray]
-ROUNDING = 16 * np.finfo(float).eps
-"""A condition ``left <= right`` holds if left exceeds right by no more than this share of it."""
+ScalarFunction: TypeAlias = "Callable[..., np.ndarray]"
 _T = GLOSSARY["T"].symbol
 _ATOMS = (sp.Symbol, sp.Rational, sp.Float, sp.NumberSymbol)
 REAL_FUNCTIONS = (
@@ -406,7 +408,7 @@ class Statement:
     # -- numeric ----------------------------------------------------------------------------------
 
     def evaluate(self, *, where: Where = "raise", **values: Any) -> Number:
-        """The bound at ``values`` (glossary names; numbers or arrays that broadcast together).
+        """The bound at ``values`` (names of :attr:`glossary`; numbers or arrays that broadcast together).
 
         ``where="raise"`` refuses any point at which a condition fails, ``"nan"`` gives nan there,
         ``"ignore"`` evaluates the formula regardless. Names of the glossary that this statement does not
@@ -427,99 +429,21 @@ class Statement:
         """The named terms at ``values``; as ``evaluate``, which is their sum."""
         if where not in ("raise", "nan", "ignore"):
             raise InputError(f"where = {where!r} must be 'raise', 'nan' or 'ignore'")
-        arrays, shape = self._inputs(values)
-        admissible: Any = np.True_
-        for c, left, right, holds in self._judge(arrays) if where != "ignore" else ():
-            if where == "raise" and not np.all(holds):
-                raise ConditionError(self._failure(c, left, right, holds, arrays))
-            admissible = admissible & holds
-        with np.errstate(all="ignore"):
-            terms = self._formulas[0](*arrays.values())
-        kept = [np.where(admissible, np.asarray(term, dtype=float), np.nan) for term in terms]
-        return {name: _plain(term, shape) for name, term in zip(self.parts, kept, strict=True)}
+        return self._evaluator.terms(where, values)
 
     def check_conditions(self, **values: Any) -> list[tuple[Condition, Any, Any]]:
         """Each condition with its slack (right - left) and whether it holds, at ``values``."""
-        arrays, shape = self._inputs(values)
-        judged = self._judge(arrays)
-        with np.errstate(invalid="ignore"):  # infinite on both sides
-            return [
-                (c, _plain(right - left, shape), _plain(holds, shape)) for c, left, right, holds in judged
-            ]
+        return self._evaluator.conditions(values)
 
     def condition_sides(self, **values: Any) -> list[tuple[Condition, Any, Any]]:
         """Each condition with its left and its right side, at ``values``."""
-        arrays, shape = self._inputs(values)
-        judged = self._judge(arrays)
-        return [(c, _plain(left, shape), _plain(right, shape)) for c, left, right, _ in judged]
+        return self._evaluator.sides(values)
 
     @cached_property
-    def _stable(self) -> tuple[Definition, ...]:
-        """The definitions whose formula would cancel."""
-        return tuple(d for d in self.definitions if d.numeric is not None)
+    def _evaluator(self) -> Evaluator:
+        from dfltheory.bounds.evaluation import Evaluator  # NumPy is imported at the first evaluation
 
-    @cached_property
-    def _formulas(self) -> list[Callable[..., list[Any]]]:
-        """The terms, and both sides of every condition, compiled."""
-        plain: dict[Any, Any] = {}
-        for d in self.definitions:
-            if d.numeric is None:
-                plain[d.symbol] = d.expr.xreplace(plain)
-        sides = [side for c in self.conditions for side in (c.left, c.right)]
-        symbols = [*self.symbols.values(), *(d.symbol for d in self._stable)]
-        written = ([e.xreplace(plain) for e in es] for es in (self.parts.values(), sides))
-        return [sp.lambdify(symbols, formulas, modules="numpy", cse=True) for formulas in written]
-
-    def _inputs(self, values: Mapping[str, Any]) -> tuple[dict[str, np.ndarray], tuple[int, ...]]:
-        """What the formulas take, in their order, and the shape that it broadcasts to."""
-        glossary = self.glossary
-        for name in values:
-            if name not in glossary:
-                known = {LETTERS[name]} if name in LETTERS else set(glossary)
-                raise UnknownNameError("quantity of the glossary", name, known)
-        arrays = {name: glossary[name].check(values[name]) for name in self.needs if name in values}
-        missing = [name for name in self.needs if name not in values]
-        if missing:
-            raise InputError(f"{self} needs {', '.join(self.needs)}; missing: {', '.join(missing)}")
-        try:
-            shape = np.broadcast_shapes(*(a.shape for a in arrays.values()))
-        except ValueError:
-            shapes = ", ".join(f"{n} {a.shape}" for n, a in arrays.items() if a.ndim)
-            raise InputError(f"the arrays given to {self} do not broadcast together: {shapes}") from None
-        with np.errstate(all="ignore"):
-            for d in self._stable:
-                assert d.numeric is not None
-                arrays[d.symbol.name] = d.numeric(*(arrays[n] for n in d.takes))
-        return arrays, shape
-
-    def _judge(self, arrays: Mapping[str, np.ndarray]) -> list[tuple[Condition, Any, Any, Any]]:
-        judged = []
-        with np.errstate(all="ignore"):
-            sides = [np.asarray(side, dtype=float) for side in self._formulas[1](*arrays.values())]
-            for c, left, right in zip(self.conditions, sides[::2], sides[1::2], strict=True):
-                allowance = ROUNDING * np.maximum(np.abs(left), np.abs(right))
-                holds = left < right if c.strict else (left <= right + allowance) & (left < np.inf)
-                judged.append((c, left, right, holds))  # an infinite left side would allow itself anything
-        return judged
-
-    def _failure(self, c: Condition, left: Any, right: Any, holds: Any, arrays: Mapping[str, Any]) -> str:
-        left, right, holds = np.broadcast_arrays(left, right, holds)
-        place = np.unravel_index(int(np.argmin(holds)), holds.shape) if holds.ndim else ()
-        names = sorted({s.name for s in self.expand(c.slack).free_symbols}, key=list(self.glossary).index)
-        at = ", ".join(f"{n} = {np.broadcast_to(arrays[n], holds.shape)[place]:g}" for n in names)
-        sign = ">=" if c.strict else ">"
-        where = f" at index {tuple(int(i) for i in place)}" if holds.ndim else ""
-        sides = [
-            f"{value[place]:.6g}" if side.is_number else f"{side} = {value[place]:.6g}"
-            for side, value in ((c.left, left), (c.right, right))
-        ]
-        return f"condition '{c.name}' of {self} fails{where}: {sides[0]} {sign} {sides[1]} ({at})"
+        return Evaluator(self)
 
     def __str__(self) -> str:
         return f"{self.key} ({self.variant})"
-
-
-def _plain(value: Any, shape: tuple[int, ...]) -> Any:
-    """A Python scalar for a number, else an array of its own of the common shape."""
-    array = np.array(np.broadcast_to(value, shape))
-    return array if shape else array.item()

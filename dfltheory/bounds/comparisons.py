@@ -11,7 +11,8 @@ from collections.abc import Sequence
 import sympy as sp
 
 from dfltheory.bounds.clauses import Condition
-from dfltheory.bounds.formulas import Relation, write_formula
+from dfltheory.bounds.formula_writer import write_formula
+from dfltheory.bounds.formulas import Relation
 from dfltheory.bounds.units import Expr
 
 
@@ -21,9 +22,9 @@ def conditions_of(name: str, left: Expr, relation: Relation, right: Expr) -> tup
         return _at_most(name, right, left, strict=relation == ">")
     if relation in ("<=", "<"):
         return _at_most(name, left, right, strict=relation == "<")
-    if left == 0 and right.free_symbols:
+    if left.is_zero and right.free_symbols:
         left, right = right, left
-    if right == 0 and left.free_symbols:
+    if right.is_zero and left.free_symbols:
         right, left = left, 2 * left
         if right.is_nonnegative:
             return (Condition(name, left, right),)
@@ -31,9 +32,9 @@ def conditions_of(name: str, left: Expr, relation: Relation, right: Expr) -> tup
 
 
 def _at_most(name: str, left: Expr, right: Expr, strict: bool) -> tuple[Condition, ...]:
-    if left == 0 and right.free_symbols:
+    if left.is_zero and right.free_symbols:
         left = right / 2
-    elif right == 0 and left.free_symbols:
+    elif right.is_zero and left.free_symbols:
         left, right = 2 * left, left
     return (Condition(name, left, right, strict),)
 

@@ -1,4 +1,4 @@
-"""Formulas as people write them in theorem files: ``2*lam^2/(1 - lam^2)`` to SymPy and back.
+"""Formulas as people write them in theorem files: ``2*lam^2/(1 - lam^2)`` to SymPy.
 
 Reading never runs text. The characters are split into numbers, names and signs here; each ``^`` becomes
 ``**`` before Python's grammar sees the text, because Python's own ``^`` binds less tightly than ``+``; the
@@ -18,7 +18,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any, Literal, NoReturn
+from typing import Literal, NoReturn
 
 import sympy as sp
 
@@ -45,7 +45,7 @@ _TOKEN = re.compile(
     r"|(?P<space>\s+)",
     re.ASCII,
 )
-_CALLED = {
+CALLED = {
     "sqrt": "sqrt",
     "log": "log",
     "exp": "exp",
@@ -54,7 +54,7 @@ _CALLED = {
     "max": "Max",
     "floor": "floor",
 }
-FUNCTIONS = (*_CALLED, "sum")
+FUNCTIONS = (*CALLED, "sum")
 """What a formula may call."""
 _LOOK_ALIKE = {
     "\u00d7": "*",
@@ -88,9 +88,6 @@ class _Token:
     kind: str
     text: str
     offset: int
-
-
-# -- reading ------------------------------------------------------------------------------------------------
 
 
 def read_formula(text: str, symbols: Mapping[str, Expr]) -> Expr:
@@ -321,13 +318,13 @@ class _Walk:
         offset = self._place(node.col_offset)
         if name == "sum":
             return self._sum(arguments, offset, depth)
-        if name not in _CALLED:
+        if name not in CALLED:
             what = "a quantity" if name in self._symbols else "no function of formulas"
             known = ", ".join(FUNCTIONS)
             self._stop(f"{name[:40]} is {what}, and cannot be called; functions are {known}", offset)
         if name in ("min", "max") and len(arguments) < 2:
             self._stop(f"{name} takes two or more arguments, not {len(arguments)}", offset)
-        return build(_CALLED[name], [self._value(argument, depth) for argument in arguments])
+        return build(CALLED[name], [self._value(argument, depth) for argument in arguments])
 
     def _sum(self, arguments: list[ast.expr], offset: int, depth: int) -> Expr:
         """sum(expr, k, first, last): the terms one by one, for limits that are whole numbers."""
@@ -377,46 +374,4 @@ def _grammar(source: str, column: int, wrong: SyntaxError) -> str:
     return "this is not a formula: two signs, or a sign without an operand"
 
 
-# -- writing ------------------------------------------------------------------------------------------------
-
-
-def write_formula(formula: Any) -> str:
-    """A formula as :func:`read_formula` reads it.
-
-    Raises
-    ------
-    InputError
-        It has a function that theorem files do not have.
-    """
-    return _Printer().doprint(sp.sympify(formula)).replace("**", "^")
-
-
-class _Printer(sp.StrPrinter):
-    """SymPy's own text, in the words of theorem files."""
-
-    def _print_Max(self, expr: Any) -> str:
-        return f"max({', '.join(sorted(map(self._print, expr.args)))})"
-
-    def _print_Min(self, expr: Any) -> str:
-        return f"min({', '.join(sorted(map(self._print, expr.args)))})"
-
-    def _print_Abs(self, expr: Any) -> str:
-        return f"abs({self._print(expr.args[0])})"
-
-    def _print_Exp1(self, expr: Any) -> str:
-        return "exp(1)"
-
-    def _print_Float(self, expr: Any) -> str:
-        exact = Fraction(repr(float(expr)))
-        return self._print(sp.Rational(exact.numerator, exact.denominator))
-
-    def _print_Function(self, expr: Any) -> str:
-        name = type(expr).__name__
-        if name not in _CALLED:
-            raise InputError(
-                f"{name} cannot be written to a theorem file: functions are {', '.join(FUNCTIONS)}"
-            )
-        return super()._print_Function(expr)
-
-
-__all__ = ["FUNCTIONS", "FormulaError", "Relation", "read_comparison", "read_formula", "write_formula"]
+__all__ = ["CALLED", "FUNCTIONS", "FormulaError", "Relation", "read_comparison", "read_formula"]

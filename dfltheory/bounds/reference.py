@@ -12,7 +12,7 @@ from pathlib import Path
 
 from dfltheory.bounds.registry import REGISTRY, Registry
 from dfltheory.bounds.theorem import Theorem
-from dfltheory.bounds.theorem_file import read_theorem_file
+from dfltheory.bounds.theorem_file import read_theorem_file, with_parents
 from dfltheory.errors import InputError, UnknownNameError
 from dfltheory.own import Trust, own
 
@@ -78,17 +78,23 @@ def load_all(
     """
     if is_registered_key(reference):
         key = str(reference)
-        chosen = registry.variants(key) if variants is None else variants
-        return tuple(registry.get(key, variant) for variant in chosen)
-    found = _of_file(reference, trust) if names_theorem_file(reference) else (_object(reference),)
+        names = registry.variants(key) if variants is None else variants
+        return tuple(registry.get(key, variant) for variant in names)
+    if not names_theorem_file(reference):
+        found = _object(reference)
+        for variant in variants or ():
+            if variant != found.variant:
+                raise InputError(f"{found} is given as an object: its variant is not {variant!r}")
+        return (found,)
+    stated = _of_file(reference, trust)
     if variants is None:
-        return found
-    known = {theorem.variant for theorem in found}
+        return stated
+    known = {theorem.variant for theorem in stated}
     chosen: list[Theorem] = []
     for variant in variants:
         if variant not in known:
             raise UnknownNameError(f"variant of {reference}", variant, known)
-        chosen += [theorem for theorem in found if theorem.variant == variant]
+        chosen += [theorem for theorem in stated if theorem.variant == variant]
     return tuple(chosen)
 
 
@@ -96,7 +102,7 @@ def _of_file(reference: object, trust: Trust) -> tuple[Theorem, ...]:
     """The statements of a theorem file that a reference names."""
     match = _FILE.fullmatch(str(reference))
     assert match is not None, "names_theorem_file has said so"
-    found = read_theorem_file(Path(match["path"]), trust=trust).theorems
+    found = with_parents(read_theorem_file(Path(match["path"]), trust=trust).theorems)
     if match["key"] is None:
         return found
     of_key = tuple(theorem for theorem in found if theorem.key == match["key"])

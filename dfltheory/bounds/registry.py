@@ -1,9 +1,9 @@
 """The registry: statements by key and variant, found paper by paper at first use.
 
-A paper is a module or a folder in ``dfltheory/bounds/papers/``, or an entry point of the group
-``dfltheory.papers`` in any installed package. It has a ``PAPER`` (:class:`Paper`) and ``statements()``; a
-folder may divide the latter into ``printed`` and ``corrected``. The functions of this module are methods of
-:data:`REGISTRY`.
+A paper of the package is a theorem file ``dfltheory/bounds/papers/PAPER.toml``. A paper of another package is
+an entry point of the group ``dfltheory.papers``: a module with a ``PAPER`` (:class:`Paper`) and
+``statements()``; a folder may divide the latter into modules ``printed`` and ``corrected``. The functions of
+this module are methods of :data:`REGISTRY`.
 """
 
 from __future__ import annotations
@@ -11,17 +11,19 @@ from __future__ import annotations
 import importlib
 import pkgutil
 from collections.abc import Iterable, Iterator, Mapping
-from importlib.metadata import entry_points
-from types import ModuleType
+from functools import cache
+from pathlib import Path
+from types import MappingProxyType, ModuleType
 from typing import TYPE_CHECKING
 
-from dfltheory.bounds import papers as _papers
 from dfltheory.bounds.paper import Paper
 from dfltheory.errors import InputError, UnknownNameError
 
 if TYPE_CHECKING:
     from dfltheory.bounds.theorem import Theorem
 
+FOLDER = Path(__file__).parent / "papers"
+"""The theorem files of the package."""
 GROUP = "dfltheory.papers"
 """The entry points by which other packages bring papers: name = the paper's key, value = its module."""
 
@@ -46,22 +48,24 @@ class Registry:
         self.added = tuple(added)
         self._modules: dict[str, str] = {}
         self._loaded: dict[str, Statements] = {}
+        self._papers: dict[str, Paper] = {}
 
     def including(self, added: Iterable[Theorem]) -> Registry:
         """A registry with further statements, as the lemmas of a paper that a case study states."""
         larger = Registry((*self.added, *added))
-        larger._modules, larger._loaded = self._modules, self._loaded
+        larger._modules, larger._loaded, larger._papers = self._modules, self._loaded, self._papers
         return larger
 
     def clear(self) -> None:
         """Forget which papers were found and what was read: the next call looks for them again."""
         self._modules.clear()
         self._loaded.clear()
+        self._papers.clear()
 
     # -- papers ----------------------------------------------------------------------------------------
 
     def discover(self) -> Mapping[str, str]:
-        """Papers, by the first word of their keys, and their modules; the package's own first.
+        """Papers, by the first word of their keys, and their files or modules; the package's own first.
 
         Raises
         ------
@@ -78,11 +82,8 @@ class Registry:
 
     def paper(self, name: str) -> Paper:
         """Title, citation and provenance of a paper."""
-        module = importlib.import_module(self._module(name))
-        known = getattr(module, "PAPER", None)
-        if not isinstance(known, Paper):
-            raise InputError(f"{module.__name__} has no PAPER = Paper(title, citation): give it")
-        return known
+        self.load(name)
+        return self._papers[name]
 
     def load(self, paper: str) -> Statements:
         """The statements of a paper by key and variant; they are read at the first call.
@@ -94,9 +95,12 @@ class Registry:
         InputError
             A key does not begin with the paper's name, or a statement is given twice.
         """
-        module = self._module(paper)
+        place = self._module(paper)
         if paper not in self._loaded:
-            self._loaded[paper] = _read(paper, module)
+            is_file = place.endswith(".toml")
+            known, theorems = _of_file(place) if is_file else _of_module(place)
+            self._loaded[paper] = _by_name(paper, place, theorems)
+            self._papers[paper] = known
         own = self._loaded[paper]
         added = [theorem for theorem in self.added if _paper_of(theorem.key) == paper]
         if not added:
@@ -107,10 +111,14 @@ class Registry:
         return larger
 
     def _module(self, paper: str) -> str:
-        modules = self.discover()
-        if paper not in modules:
-            raise UnknownNameError("paper", paper, set(modules))
-        return modules[paper]
+        own = _own_files()  # entry points of other packages are read only if needed
+        places = own if paper in own else self.discover()
+        if paper not in places:
+            raise UnknownNameError("paper", paper, set(places))
+        return places[paper]
+
+    def _has(self, paper: str) -> bool:
+        return paper in _own_files() or paper in self.discover()
 
     # -- statements ------------------------------------------------------------------------------------
 
@@ -140,6 +148,9 @@ class Registry:
         UnknownNameError
             There is no such statement, or it has no such variant.
         """
+        for theorem in self.added:
+            if (theorem.key, theorem.variant) == (key, variant):
+                return theorem
         variants = self._variants(key)
         if variant not in variants:
             raise UnknownNameError(f"variant of {key}", variant, list(variants))
@@ -147,7 +158,7 @@ class Registry:
 
     def _variants(self, key: str) -> Mapping[str, Theorem]:
         paper = _paper_of(str(key))
-        variants = self.load(paper).get(key) if paper in self.discover() else None
+        variants = self.load(paper).get(key) if self._has(paper) else None
         if variants is None:
             raise UnknownNameError("theorem", key, set(self.keys(all=True)))
         return variants
@@ -172,7 +183,7 @@ class Registry:
     def known(self, key: str, variant: str) -> bool:
         """Is there a registered statement of this key and variant?"""
         paper = _paper_of(key)
-        return paper in self.discover() and variant in self.load(paper).get(key, {})
+        return self._has(paper) and variant in self.load(paper).get(key, {})
 
     def registered(self, theorem: Theorem) -> bool:
         """Is ``theorem`` the object that is registered under its key and variant?"""
@@ -182,17 +193,25 @@ class Registry:
     def peers(self, theorem: Theorem) -> tuple[Theorem, ...]:
         """The registered statements of the paper of ``theorem``; none if it is of no registered paper."""
         paper = _paper_of(theorem.key)
-        return self.statements(paper) if paper in self.discover() else ()
+        return self.statements(paper) if self._has(paper) else ()
 
 
 def _paper_of(key: str) -> str:
     return key.split(".")[0]
 
 
+@cache
+def _own_files() -> Mapping[str, str]:
+    """The package's papers and their theorem files, by name."""
+    files = sorted(FOLDER.glob("*.toml"))
+    return MappingProxyType({path.stem: str(path) for path in files})
+
+
 def _found_modules() -> dict[str, str]:
-    """Paper -> its module; the package's own first, by name."""
-    own = (name for _, name, _ in pkgutil.iter_modules(_papers.__path__))
-    found = {name: f"{_papers.__name__}.{name}" for name in own}
+    """Paper -> its file or module; the package's own first, by name."""
+    from importlib.metadata import entry_points  # slow to import
+
+    found = dict(_own_files())
     for point in sorted(entry_points(group=GROUP), key=lambda p: p.name):
         if point.name in found:
             raise InputError(
@@ -212,20 +231,34 @@ def _modules_of(name: str) -> Iterator[ModuleType]:
             yield importlib.import_module(f"{name}.{part}")
 
 
-def _read(paper: str, name: str) -> Statements:
+def _of_module(name: str) -> tuple[Paper, list[Theorem]]:
+    """What a module of another package says of its paper, and its statements."""
+    modules = list(_modules_of(name))
+    known = getattr(modules[0], "PAPER", None)
+    if not isinstance(known, Paper):
+        raise InputError(f"{name} has no PAPER = Paper(title, citation): give it")
+    stated = (module for module in modules if hasattr(module, "statements"))
+    return known, [theorem for module in stated for theorem in module.statements()]
+
+
+def _of_file(path: str) -> tuple[Paper, tuple[Theorem, ...]]:
+    """What a theorem file of the package says of its paper, and its statements."""
+    from dfltheory.bounds.theorem_file import read_theorem_file  # imports SymPy
+
+    found = read_theorem_file(path)
+    return found.paper, found.theorems
+
+
+def _by_name(paper: str, place: str, theorems: Iterable[Theorem]) -> Statements:
+    """The statements of a paper by key and variant."""
     found: dict[str, dict[str, Theorem]] = {}
-    for module in _modules_of(name):
-        if not hasattr(module, "statements"):
-            continue
-        for theorem in module.statements():
-            if _paper_of(theorem.key) != paper:
-                raise InputError(
-                    f"{theorem} is stated in {module.__name__}: its key must begin with {paper}."
-                )
-            variants = found.setdefault(theorem.key, {})
-            if theorem.variant in variants:
-                raise InputError(f"{theorem} is stated twice in {name}")
-            variants[theorem.variant] = theorem
+    for theorem in theorems:
+        if _paper_of(theorem.key) != paper:
+            raise InputError(f"{theorem} is stated in {place}: its key must begin with {paper}.")
+        variants = found.setdefault(theorem.key, {})
+        if theorem.variant in variants:
+            raise InputError(f"{theorem} is stated twice in {place}")
+        variants[theorem.variant] = theorem
     return found
 
 

@@ -17,13 +17,15 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import sympy as sp
 
 from dfltheory.bounds.units import ONE, Unit, unit
 from dfltheory.errors import InputError
+
+if TYPE_CHECKING:
+    import numpy as np
 
 GRADIENT = unit(f=1, x=-1)
 GRADIENT_SQ = GRADIENT**2
@@ -88,6 +90,8 @@ class Quantity:
         InputError
             If it is not a number, not finite, or out of range: one line with the first such value.
         """
+        import numpy as np  # at the first value: reading a statement takes no NumPy
+
         try:
             if isinstance(value, str):
                 raise TypeError("text")

@@ -22,7 +22,7 @@ Formula = Annotated[str, Field(max_length=10_000)]
 Name = Annotated[str, Field(min_length=1, max_length=200)]
 Identifier = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$", max_length=60)]
 Rounds = Annotated[str, Field(max_length=200)]
-Sequence = Literal[tuple(SEQUENCES)]  # type: ignore[valid-type]
+Sequence = Annotated[str, Field(json_schema_extra={"enum": list(SEQUENCES)})]
 
 
 class _Table(BaseModel):

@@ -10,7 +10,7 @@ from typing import Any
 from dfltheory.bounds.canonical import PACKAGE
 from dfltheory.bounds.clauses import Definition, LeftSide, Statement
 from dfltheory.bounds.comparisons import comparisons_of, conditions_of
-from dfltheory.bounds.formulas import write_formula
+from dfltheory.bounds.formula_writer import write_formula
 from dfltheory.bounds.measures import MEASURES, latex_of_left
 from dfltheory.bounds.numeric_functions import name_of
 from dfltheory.bounds.paper import Paper
@@ -98,19 +98,19 @@ def _statement(theorem: Statement, paper: Paper | None) -> str:
         "assumptions": list(theorem.assumptions) or None,
         "remark": theorem.remark or None,
         "notation": _notation(theorem, paper),
-        "scope": _scope(theorem),
-        "left": _left(theorem.lhs),
     }
     lines = ["[[statement]]", *_entries(entries)]
-    tables = {
-        "definitions": {d.symbol.name: _definition(d) for d in theorem.definitions},
+    tables: dict[str, dict[str, Any]] = {
+        "scope": _scope(theorem),
+        "left": _left(theorem.lhs),
+        "definitions": _definitions(theorem),
         "terms": {name: write_formula(part) for name, part in theorem.parts.items()},
         "conditions": _conditions(theorem),
         "schedule": {name: write_formula(rule) for name, rule in theorem.schedule.items()},
     }
     for name, table in tables.items():
         if table:
-            lines += [f"[statement.{name}]", *_entries(table)]
+            lines += _table(f"statement.{name}", table)
     for step in theorem.steps:
         lines += [
             "[[statement.steps]]",
@@ -191,6 +191,15 @@ def _unless(text: str, default: str) -> str | None:
     return None if text == default else text
 
 
+def _definitions(theorem: Statement) -> dict[str, Any]:
+    """The definitions, in their order: if one is long, all get headers of their own."""
+    found = {d.symbol.name: _definition(d) for d in theorem.definitions}
+    lengths = [len(f"{name} = {_value(entry)}") for name, entry in found.items()]
+    if not lengths or max(lengths) <= _WIDTH:
+        return found
+    return {name: entry if isinstance(entry, dict) else {"formula": entry} for name, entry in found.items()}
+
+
 def _definition(definition: Definition) -> Any:
     formula = write_formula(definition.expr)
     name = definition.symbol.name
@@ -238,6 +247,18 @@ def _conditions(theorem: Statement) -> dict[str, str]:
 
 def _entries(table: Mapping[str, Any]) -> list[str]:
     return [f"{_key(name)} = {_value(value)}" for name, value in table.items() if value is not None]
+
+
+def _table(name: str, table: Mapping[str, Any]) -> list[str]:
+    """A table with its header; if an entry is a long table, each table in it gets a header of its own."""
+    inner = {key: value for key, value in table.items() if isinstance(value, Mapping)}
+    if all(len(f"{_key(key)} = {_value(value)}") <= _WIDTH for key, value in inner.items()):
+        return [f"[{name}]", *_entries(table)]
+    plain = {key: value for key, value in table.items() if key not in inner}
+    lines = [f"[{name}]", *_entries(plain)] if plain else []
+    for key, value in inner.items():
+        lines += [f"[{name}.{_key(key)}]", *_entries(value)]
+    return lines
 
 
 def _key(name: str) -> str:

@@ -291,8 +291,8 @@ def _made(function: Callable[..., Expr], *parts: Expr) -> Expr:
         made = function(*parts)
     except (TypeError, ValueError, ArithmeticError) as wrong:  # as the comparison of complex numbers in Max
         raise InputError(f"a formula cannot be built: {reprlib.repr(str(wrong))}") from wrong
-    if made.is_Rational and made.is_finite:
-        return small(made)
+    if (made.is_Rational and made.is_finite) or function in (sp.Add, sp.Mul):
+        return small(made)  # of finite real numbers
     if made.has(sp.nan, sp.zoo, sp.oo, -sp.oo):
         raise InputError("a formula divides by zero, or is not finite")
     if made.has(sp.I) or made.is_extended_real is False:

@@ -9,7 +9,6 @@ from fractions import Fraction
 import numpy as np
 import sympy as sp
 
-from dfltheory.bounds.clauses import Statement
 from dfltheory.bounds.rates import Monomial, covered, leading, ordered, scheduled, scheduled_region
 from dfltheory.bounds.regions import draw, values_of
 from dfltheory.bounds.registry import REGISTRY, Registry
@@ -34,22 +33,31 @@ def _drawn(theorem: Theorem) -> bool:
 
 def _scheduled(theorem: Theorem, registry: Registry) -> Theorem:
     """The statement whose conditions a schedule must meet."""
-    return theorem if theorem.kind == "theorem" or theorem.of is None else _base(theorem.of, registry)
+    if theorem.kind == "theorem" or theorem.of is None:
+        return theorem
+    return _parent(theorem, registry) or theorem
 
 
 @check("corollary")
 def check_corollary(theorem: Theorem, registry: Registry = REGISTRY) -> Iterator[Finding]:
     """Terms that the claim lost, terms that it need not have, and the schedule against the conditions."""
-    if _drawn(theorem) and theorem.of is not None:
-        yield from compare_rate(theorem, _base(theorem.of, registry))
+    if _drawn(theorem):
+        parent = _parent(theorem, registry)
+        if parent is None:
+            yield note("of", f"{theorem.of} is no known statement, so that nothing is compared with it")
+        else:
+            yield from compare_rate(theorem, parent)
     if theorem.schedule:
         yield from schedule_against_conditions(theorem, registry)
 
 
-def _base(of: tuple[str, str] | Statement, registry: Registry) -> Theorem:
-    found = registry.get(*of) if isinstance(of, tuple) else of
-    assert isinstance(found, Theorem)
-    return found
+def _parent(theorem: Theorem, registry: Registry) -> Theorem | None:
+    """The statement from which a theorem is derived; None if it is not known."""
+    of = theorem.of
+    if isinstance(of, tuple):
+        return registry.get(*of) if registry.known(*of) else None
+    assert isinstance(of, Theorem)
+    return of
 
 
 @check("corollary")

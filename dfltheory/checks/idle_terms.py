@@ -17,7 +17,8 @@ import sympy as sp
 from numpy.typing import NDArray
 
 from dfltheory.bounds.theorem import Theorem
-from dfltheory.bounds.units import Degree, Expr, Scaling, Unit
+from dfltheory.bounds.units import Expr, Scaling, Unit
+from dfltheory.checks.degrees import Degree
 
 DIRECTIONS = [d for d in itertools.product((0, 1, -1, 2, -2), repeat=3) if any(d)]
 """The exponents (a, b, d) of t that are tried."""

@@ -33,7 +33,8 @@ import numpy as np
 import sympy as sp
 
 from dfltheory.bounds.theorem import Theorem
-from dfltheory.bounds.units import ONE, Degree, Expr, Scaling, Unit
+from dfltheory.bounds.units import ONE, Expr, Scaling, Unit
+from dfltheory.checks.degrees import Degree
 from dfltheory.checks.finding import Finding, check, error, warning
 from dfltheory.checks.idle_terms import DIRECTIONS, ROUNDING, keeps_conditions, parts_with_idle_terms
 

@@ -138,7 +138,7 @@ def _list(known: Sequence[str], as_json: bool) -> None:
 def _show(theorem: Any, as_json: bool, latex: bool) -> None:
     from dfltheory.bounds.comparisons import comparisons_of
     from dfltheory.bounds.display import plain, sequences
-    from dfltheory.bounds.formulas import write_formula
+    from dfltheory.bounds.formula_writer import write_formula
     from dfltheory.bounds.unstated import unstated
 
     document = {n: getattr(theorem, n) for n in ("key", "variant", "title", "source")}

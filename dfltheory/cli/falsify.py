@@ -23,7 +23,7 @@ def falsify(
     key: Annotated[
         str | None,
         typer.Argument(
-            help="The theorem, as listed by `dfltheory bound`, FILE.toml or FILE.py:NAME; with --replay a file."
+            help="The theorem, as listed by `dfltheory bound`, FILE.toml or FILE.py:NAME; with --replay too."
         ),
     ] = None,
     variant: Variant = None,

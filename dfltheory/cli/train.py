@@ -288,8 +288,8 @@ def _print_and_save(
 def describe(history: History, task: str, topology: str | None) -> dict[str, Any]:
     """Return what was run, what was measured and what was sent, as plain values.
 
-    Measurements are means over seeds. ``sent`` has models, scalars and bits over all links until the end; it
-    is empty if they were not counted.
+    Measurements are means over seeds. ``sent`` has models, scalars and bits over all
+    links until the end; it is empty if they were not counted.
     """
     from dataclasses import asdict
 

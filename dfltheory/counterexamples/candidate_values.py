@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -34,11 +35,15 @@ class CandidateRuns(Source):
         self._batch, self._path = batch, path
         self._horizons = np.asarray(horizons)
 
+    @cached_property
+    def _problem(self) -> Values:
+        return self._batch.clients.constants()
+
     def constants(self, theorem: Theorem) -> Values:
         batch, ones = self._batch, np.ones(self._batch.size)
         m, d = batch.x0.shape[1:]
         noise = ("sigma_u", "sigma_v") if batch.two else ("sigma_l",)
-        values: Values = {**batch.clients.constants(), **batch.network}
+        values: Values = {**self._problem, **batch.network}
         values.update(zip(noise, batch.sigma.T, strict=True))
         values.update({"m": m * ones, "rho": 0.0 * ones})
         if "S2" in theorem.needs:
@@ -65,7 +70,7 @@ class CandidateRuns(Source):
     def gap(self, theorem: Theorem) -> Gap:
         values = self._path.value
         start = values[min(theorem.lhs.start, len(values) - 1)]
-        gap = start - self._batch.clients.constants()["f_star"]
+        gap = start - self._problem["f_star"]
         return Gap(np.maximum(gap, 0.0), _gap_error(self._batch))
 
     def _diversity(self, diversity: Array) -> Array:
@@ -110,6 +115,7 @@ class CounterexampleRun(RecordedRun):
     def __init__(self, run: History, batch: Batch, horizon: int):
         super().__init__(run)
         self._batch, self._horizon = batch, horizon
+        self._candidate: dict[str, float] | None = None
 
     def constants(self, theorem: Theorem) -> Values:
         batch = self._batch
@@ -154,10 +160,12 @@ class CounterexampleRun(RecordedRun):
 
     def _of_candidate(self, theorem: Theorem) -> dict[str, float]:
         """The candidate's own values, simulated up to the horizon."""
-        rounds = simulated_rounds(theorem, min(self._horizon, SIMULATED))
-        path = simulate(self._batch, rounds)
-        values, _ = candidate_values(theorem, self._batch, path, [self._horizon])
-        return {name: float(np.ravel(value)[0]) for name, value in values.items()}
+        if self._candidate is None:
+            rounds = simulated_rounds(theorem, min(self._horizon, SIMULATED))
+            path = simulate(self._batch, rounds)
+            values, _ = candidate_values(theorem, self._batch, path, [self._horizon])
+            self._candidate = {name: float(np.ravel(value)[0]) for name, value in values.items()}
+        return self._candidate
 
     def _convex_constants(self, theorem: Theorem, names: frozenset[str] | set[str]) -> Values:
         path = simulate(self._batch, 1)

@@ -17,7 +17,7 @@ from dfltheory.algorithms.base import Algorithm
 from dfltheory.bounds.symbols import GLOSSARY, LENGTH, STEP, Quantity
 from dfltheory.errors import InputError, UnknownNameError
 from dfltheory.own import own_name
-from dfltheory.verdicts.applicability import absent_values, spoken_of, unrestricted_steps
+from dfltheory.verdicts.applicability import absent_values, quantities_of, unrestricted_steps
 
 if TYPE_CHECKING:
     from dfltheory.bounds.theorem import Theorem
@@ -131,7 +131,7 @@ def hyperparameters(theorem: Theorem) -> tuple[dict[str, Quantity], dict[str, An
     """
     cls, scope = algorithm_class(theorem), theorem.scope
     absent = absent_values(theorem)
-    spoken = spoken_of(theorem) | unrestricted_steps(theorem, cls)
+    spoken = quantities_of(theorem) | unrestricted_steps(theorem, cls)
     summed = {name for whole in spoken & {*cls.summed_up} for name in cls.summed_up[whole][0]}
     free: dict[str, Quantity] = {}
     fixed: dict[str, Any] = {}

@@ -35,8 +35,8 @@ class Task(abc.ABC):
     name: str = "task"
     shared: slice | Tensor | None = None
     oracle_methods: ClassVar[tuple[str, ...]] = ()
-    """Further methods (x, batch) -> tensor (S, m, ...), client by client, that algorithms may call in training
-    as ``grad.NAME(x, batch)``."""
+    """Further methods (x, batch) -> tensor (S, m, ...), one client independent of another, that algorithms
+    may call in training as ``grad.NAME(x, batch)``."""
     arguments: dict[str, str]
     """Digests of the arguments that the task was made with, and the name of its class."""
 

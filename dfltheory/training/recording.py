@@ -12,7 +12,8 @@ from torch import Tensor
 from dfltheory.algorithms.base import MIX
 from dfltheory.tasks.synthetic import Synthetic
 from dfltheory.training.history import History
-from dfltheory.training.metrics import Metric, Recorder, square
+from dfltheory.training.metrics import Metric, Recorder
+from dfltheory.training.norms import square
 from dfltheory.training.run import Run
 
 Callback = Callable[[int, Any, Recorder], bool | None]

@@ -13,8 +13,8 @@ from dfltheory.errors import InputError, whole_number
 from dfltheory.tasks.task import Task
 from dfltheory.training.facts import RunFacts
 from dfltheory.training.local import check_shapes, check_state, in_pieces, kept_values
-from dfltheory.training.metrics import spread, square
 from dfltheory.training.mixing import RunNetwork
+from dfltheory.training.norms import spread, square
 from dfltheory.training.oracle import RoundOracle
 from dfltheory.training.server import ServerNetwork
 from dfltheory.training.setup import connect, starting_models

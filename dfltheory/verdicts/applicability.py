@@ -1,18 +1,20 @@
-"""Is a theorem about a run at all?  Its algorithm, network, start, mechanisms and conditions, one by one.
+"""Whether a theorem covers a run: algorithm, network, start, mechanisms and conditions.
 
-A theorem says what it is about by its :class:`~dfltheory.bounds.scope.Scope`, which alone decides.
+The theorem's :class:`~dfltheory.bounds.scope.Scope` and its formulas decide. A function
+that is named for an obstacle returns the reason in one line, or None.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import fields
 from typing import Any
 
 import numpy as np
 from sympy import sympify
 
+from dfltheory.algorithms.base import Algorithm
 from dfltheory.bounds.algorithm_names import NEUTRAL_HYPERPARAMETERS
 from dfltheory.bounds.scope import ANY, LAWS, Scope
 from dfltheory.bounds.theorem import Theorem
@@ -23,149 +25,193 @@ from dfltheory.training.facts import NetworkFacts
 from dfltheory.training.history import History
 from dfltheory.verdicts.measures import precision
 
-
-def absent_values(thm: Theorem) -> Mapping[str, Any]:
-    """Neutral values: a hyperparameter that a statement does not contain must have its value here.
-
-    One without a neutral value, such as the order of the update, must occur in the statement or in its scope.
-    Step sizes are an exception: see :func:`unrestricted_steps`.
-    """
-    return {**thm.neutral, **NEUTRAL_HYPERPARAMETERS}
+_MOST_ROUNDS = 200
+"""Rounds whose matrices are checked by a third-party law."""
+_SAME = 1e-6
+"""Step sizes that differ by less, relatively, follow the same schedule."""
 
 
-def obstacle_of(run: History, thm: Theorem, values: Mapping[str, Any]) -> str | None:
-    """Why the theorem says nothing of this run, or None."""
-    if thm.order:
+def obstacle_of(run: History, theorem: Theorem, values: Mapping[str, Any]) -> str | None:
+    """Why the theorem does not apply to this run at these values, or None."""
+    if theorem.order:
         return "it is stated as O(.) only, without the constant that a comparison needs"
-    if thm.kind == "lower bound":
+    if theorem.kind == "lower bound":
         return "it is no upper bound: it says how hard some problem is, which need not be this one"
-    found = _outside(run, thm, thm.scope, values) or _schedule_obstacle(thm, values)
-    if found is not None:
-        return found
-    missing = [n for n in sorted(thm.needs) if n not in values or not np.all(np.isfinite(values[n]))]
-    if missing == ["f0_gap"] and thm.lhs.start not in run.rounds_measured:
-        where = f"it starts at round {thm.lhs.start}, which was not measured"
-        return f"{where}: train with evaluate_every = 1, or give f0_gap=..."
-    if missing:
-        return (
-            f"{', '.join(missing)} not known (or not finite) for this problem: give {missing[0]}=..., or "
-            'constants="estimate"'
-        )
-    scalars = {n: float(np.mean(values[n])) if np.ndim(values[n]) else values[n] for n in thm.needs}
-    try:
-        checked = thm.check_conditions(**scalars)
-    except InputError as outside_range:  # as lam = 1 on a network that never agrees
-        return str(outside_range)
-    failing = [f"{c.name} fails, by {-float(slack):.3g}" for c, slack, ok in checked if not ok]
-    return "; ".join(failing) or None
+    return (
+        _scope_obstacle(run, theorem, values)
+        or _schedule_obstacle(theorem, values)
+        or _unknown_quantities(run, theorem, values)
+        or _failing_conditions(theorem, values)
+    )
 
 
-def _outside(run: History, thm: Theorem, scope: Scope, values: Mapping[str, Any]) -> str | None:
+# -- the scope -------------------------------------------------------------------------
+
+
+def _scope_obstacle(run: History, theorem: Theorem, values: Mapping[str, Any]) -> str | None:
     """What of the run is outside the theorem's scope, or None."""
-    algorithm = run.algorithm
+    scope, algorithm = theorem.scope, run.algorithm
     if not scope.covers(algorithm):
         kind = type(algorithm)
-        other = f" of {kind.__module__}, another class of that name" if kind.__name__ in scope.names else ""
-        return f"it speaks of {', '.join(scope.names)}, and this run is {kind.__name__}{other}"
+        same_name = kind.__name__ in scope.names
+        other = f" of {kind.__module__}, another class of that name" if same_name else ""
+        return f"it covers {', '.join(scope.names)}, and this run used {kind.__name__}{other}"
     if scope.two_blocks and "two_block_value" not in run.measures():
         return "it is about a shared and a personal part of each model, and this run has no such two blocks"
     if scope.bounded_gradients and not np.all(np.isfinite(values.get("B", math.inf))):
         return "it assumes bounded gradients, and no bound B is known for this problem: give B=..."
-    found = _letters_obstacle(algorithm, thm, scope)
-    found = found or law_obstacle(run.network_facts, scope, run.topology, run.rounds, algorithm.gossip_steps)
-    if found or not scope.common_start or common_start(run):
-        return found
-    apart = f"mean ||x_i - xbar||^2 = {np.max(run.x0_spread):.3g} here"
-    return f"it assumes that all clients start at the same model, and {apart}"
+    obstacle = _hyperparameter_obstacle(algorithm, theorem)
+    if obstacle is not None:
+        return obstacle
+    steps = algorithm.gossip_steps
+    obstacle = law_obstacle(run.network_facts, scope, run.topology, run.rounds, steps)
+    if obstacle is not None or not scope.common_start or common_start(run):
+        return obstacle
+    spread = f"mean ||x_i - xbar||^2 = {np.max(run.x0_spread):.3g} here"
+    return f"it assumes that all clients start at the same model, and {spread}"
 
 
-def _letters_obstacle(algorithm: Any, thm: Theorem, scope: Scope) -> str | None:
-    """The first hyperparameter that is neither what the scope asks for, nor in the bound, nor absent."""
-    own = _hyperparameters(algorithm)
-    unheard = [name for name in scope.letters if name not in own]
-    if unheard and len(scope.algorithms) == 1:
-        return f"its scope speaks of {unheard[0]}, which {scope.names[0]} does not have"
-    spoken = spoken_of(thm) | ({"participation"} if scope.participation == "sampled" else set())
-    spoken |= {name for whole in spoken & {*algorithm.summed_up} for name in algorithm.summed_up[whole][0]}
-    spoken |= unrestricted_steps(thm, type(algorithm))
-    absent = absent_values(thm)
+def common_start(run: History) -> bool:
+    """Whether the clients of every seed started at one model.
+
+    Bit for bit, if the run states it. Otherwise, for expectations and records made by hand,
+    up to the rounding of the mean of equal models.
+    """
+    if run.facts is not None:
+        return run.facts.common_start
+    return bool(np.all(run.x0_spread <= (2 * precision(run)) ** 2 * run.x0_sq))
+
+
+# -- hyperparameters -------------------------------------------------------------------
+
+
+def _hyperparameter_obstacle(algorithm: Algorithm, theorem: Theorem) -> str | None:
+    """The first hyperparameter that the statement does not cover at its value."""
+    required = theorem.scope.letters
+    own = hyperparameter_values(algorithm)
+    lacking = [name for name in required if name not in own]
+    if lacking and len(theorem.scope.algorithms) == 1:
+        return f"its scope contains {lacking[0]}, which {theorem.scope.names[0]} does not have"
+    contained = _contained_hyperparameters(algorithm, theorem)
+    absent = absent_values(theorem)
     for name, value in own.items():
-        has = (
-            f"this run has {name} = {value:.6g}"
-            if isinstance(value, float)
-            else f"this run has {name} = {value}"
-        )
-        if name in scope.letters:
-            if scope.letters[name] not in (value, ANY):
-                return f"it speaks of {name} = {scope.letters[name]}, and {has}"
-        elif name not in spoken and name not in absent:
-            return f"it does not say at which {name} (see Scope.letters), and {has}"
-        elif name not in spoken and value != absent[name]:
-            return f"it speaks of {name} = {absent[name]}, and {has}"
+        shown = f"{value:.6g}" if isinstance(value, float) else str(value)
+        if name in required:
+            if required[name] not in (value, ANY):
+                return f"it covers {name} = {required[name]}, and this run has {name} = {shown}"
+        elif name in contained:
+            continue
+        elif name not in absent:
+            return f"it does not say at which {name} (see Scope.letters), and this run has {name} = {shown}"
+        elif value != absent[name]:
+            return f"it covers {name} = {absent[name]}, and this run has {name} = {shown}"
     return None
 
 
-def spoken_of(thm: Theorem) -> set[str]:
-    """The quantities that the bound, its conditions, or its schedule speak of."""
-    inside = {s.name for rule in thm.schedule.values() for s in sympify(rule).free_symbols}
-    return {*thm.needs, *thm.schedule, *inside, *(("rho",) if "rho0" in thm.needs else ())}
+def _contained_hyperparameters(algorithm: Algorithm, theorem: Theorem) -> set[str]:
+    """The hyperparameters that the statement covers at every value."""
+    contained = quantities_of(theorem)
+    if theorem.scope.participation == "sampled":
+        contained = contained | {"participation"}
+    for total in contained & set(algorithm.summed_up):
+        contained = contained | set(algorithm.summed_up[total][0])
+    return contained | unrestricted_steps(theorem, type(algorithm))
 
 
-def unrestricted_steps(thm: Theorem, kind: type[Any]) -> set[str]:
+def absent_values(theorem: Theorem) -> Mapping[str, Any]:
+    """Values at which mechanisms are absent.
+
+    A hyperparameter that a statement does not contain must have its value here. One without
+    such a value, as the order of the update, must occur in the statement or in its scope.
+    Step sizes are an exception: see :func:`unrestricted_steps`.
+    """
+    return {**theorem.neutral, **NEUTRAL_HYPERPARAMETERS}
+
+
+def quantities_of(theorem: Theorem) -> set[str]:
+    """The quantities in the bound, the conditions and the schedule of a theorem."""
+    names = {*theorem.needs, *theorem.schedule}
+    for rule in theorem.schedule.values():
+        names |= {symbol.name for symbol in sympify(rule).free_symbols}
+    if "rho0" in theorem.needs:
+        names.add("rho")
+    return names
+
+
+def unrestricted_steps(theorem: Theorem, kind: type[Any]) -> set[str]:
     """Return the step sizes of an algorithm class that a statement covers at every value, by glossary name.
 
-    A statement with constants that contains no step size at all holds for all of them. One that contains
-    some of them leaves the others undefined; one in O(.), or with a schedule, is about step sizes that it
-    chooses itself.
+    A statement with constants that contains no step size at all holds for all of them. One
+    that contains some of them leaves the others undefined; one in O(.), or with a schedule,
+    is about step sizes that it chooses itself.
     """
-    own = {kind.glossary.get(f.name, f.name) for f in fields(kind)}
-    steps = {name for name in own if name in thm.glossary and thm.glossary[name].step}
-    named = spoken_of(thm) | set(thm.scope.letters)
-    if thm.order or thm.schedule or thm.kind == "lower bound":
+    if theorem.order or theorem.schedule or theorem.kind == "lower bound":
         return set()
-    if named & (steps | set(kind.summed_up)):
+    own = {kind.glossary.get(entry.name, entry.name) for entry in fields(kind)}
+    glossary = theorem.glossary
+    steps = {name for name in own if name in glossary and glossary[name].step}
+    contained = quantities_of(theorem) | set(theorem.scope.letters)
+    if contained & (steps | set(kind.summed_up)):
         return set()
     return steps
 
 
-def _hyperparameters(algorithm: Any) -> dict[str, Any]:
-    """Every hyperparameter, numbers under the glossary's names where these differ from the fields' own."""
-    own = {algorithm.glossary.get(f.name, f.name): getattr(algorithm, f.name) for f in fields(algorithm)}
-    return own | algorithm.theory_values()
+def hyperparameter_values(algorithm: Algorithm) -> dict[str, Any]:
+    """Every hyperparameter by glossary name, or by the field's name if it has none."""
+    values = {}
+    for entry in fields(algorithm):
+        values[algorithm.glossary.get(entry.name, entry.name)] = getattr(algorithm, entry.name)
+    values.update(algorithm.theory_values())
+    return values
+
+
+# -- the network -----------------------------------------------------------------------
 
 
 def law_obstacle(
     facts: NetworkFacts | None, scope: Scope, topology: Any, rounds: int, gossip_steps: int
 ) -> str | None:
-    """Which law of the scope's network is broken, or None: over all matrices of a period, or many rounds."""
+    """Which law of the scope's network is broken by a matrix of the run, or None."""
     law = scope.network
     if facts is None:
         return "the file does not say on which network it ran: train again, or load a file of this version"
-    if (law == "none") is not (facts.kind == "none"):
-        asked, found = ("no network", "has one") if law == "none" else ("a network", "has none")
-        return f"it speaks of {asked}, and this run {found}"
-    if law == "none":
-        return None
-    found = _sequence_obstacle(facts, scope, gossip_steps)
-    if found is not None:
-        return found
+    if law == "none" or facts.kind == "none":
+        return _presence_obstacle(law == "none", facts.kind == "none")
+    obstacle = _sequence_obstacle(facts, scope, gossip_steps)
+    if obstacle is not None:
+        return obstacle
     if callable(law):
-        if topology is None:
-            return (
-                "its own law of the network cannot be checked on a run from a file, which holds no matrices"
-            )
-        found = (law(W) for W in rounds_of(topology, min(max(rounds, 1), 200)).matrices)
-        broken = next((words for words in found if words is not None), None)
-        return None if broken is None else f"the mixing matrix breaks its law: {broken}"
-    lopsided = "it is not symmetric" if facts.directed else None
-    broken = {
+        return _own_law_obstacle(law, topology, rounds)
+    not_symmetric = "it is not symmetric" if facts.directed else None
+    failures = {
         "definition 1": facts.definition_1,
-        "symmetric": facts.doubly_stochastic or lopsided,
+        "symmetric": facts.doubly_stochastic or not_symmetric,
         "doubly stochastic": facts.doubly_stochastic,
         "column-stochastic": facts.column_stochastic,
-    }[law]
+    }
+    if failures[law] is None:
+        return None
     name = "Definition 1" if law == "definition 1" else f"its law ({LAWS[law]})"
-    return None if broken is None else f"the mixing matrix breaks {name}: {broken}"
+    return f"the mixing matrix breaks {name}: {failures[law]}"
+
+
+def _presence_obstacle(covers_none: bool, has_none: bool) -> str | None:
+    if covers_none and not has_none:
+        return "it covers runs without a network, and this run has one"
+    if has_none and not covers_none:
+        return "it covers runs on a network, and this run has none"
+    return None
+
+
+def _own_law_obstacle(law: Callable[[Any], str | None], topology: Any, rounds: int) -> str | None:
+    """What a third-party law says of the matrices of a run."""
+    if topology is None:
+        return "its own law of the network cannot be checked on a run from a file, which contains no matrices"
+    for matrix in rounds_of(topology, min(max(rounds, 1), _MOST_ROUNDS)).matrices:
+        failure = law(matrix)
+        if failure is not None:
+            return f"the mixing matrix breaks its law: {failure}"
+    return None
 
 
 def _sequence_obstacle(facts: NetworkFacts, scope: Scope, gossip_steps: int) -> str | None:
@@ -187,26 +233,61 @@ def _sequence_obstacle(facts: NetworkFacts, scope: Scope, gossip_steps: int) -> 
     )
 
 
-def common_start(run: History) -> bool:
-    """Did the clients of every seed start at one model? Bit for bit, where the run says so.
-
-    Else, of expectations and of records made by hand, up to the rounding of the mean of equal models.
-    """
-    if run.facts is not None:
-        return run.facts.common_start
-    return bool(np.all(run.x0_spread <= (2 * precision(run)) ** 2 * run.x0_sq))
+# -- values ----------------------------------------------------------------------------
 
 
-def _schedule_obstacle(thm: Theorem, values: Mapping[str, Any]) -> str | None:
-    """A corollary has put its schedule in: it is about no other step sizes."""
-    gone = [name for name in thm.schedule if name not in thm.needs and name != "Q"]
-    if not gone or not any(name in values for name in gone):
+def _schedule_obstacle(theorem: Theorem, values: Mapping[str, Any]) -> str | None:
+    """Why a corollary does not apply, which holds for the step sizes of its schedule alone."""
+    replaced = [name for name in theorem.schedule if name not in theorem.needs and name != "Q"]
+    fixed = [name for name in replaced if name in values]
+    if not fixed:
         return None
     try:
-        asked = thm.step_sizes(**values)
-    except InputError as lacking:
-        return str(lacking)
-    for name in gone:
-        if name in values and not math.isclose(asked[name], values[name], rel_tol=1e-6, abs_tol=1e-300):
-            return f"it speaks of {name} = {asked[name]:.6g}, and this run has {name} = {values[name]:.6g}"
+        scheduled = theorem.step_sizes(**values)
+    except InputError as missing:
+        return str(missing)
+    for name in fixed:
+        if not math.isclose(scheduled[name], values[name], rel_tol=_SAME, abs_tol=1e-300):
+            covered = f"{name} = {scheduled[name]:.6g}"
+            return f"it covers {covered}, and this run has {name} = {values[name]:.6g}"
     return None
+
+
+def _unknown_quantities(run: History, theorem: Theorem, values: Mapping[str, Any]) -> str | None:
+    """The quantities of the theorem that are unknown or not finite, or None."""
+    known = [name for name in theorem.needs if name in values and np.all(np.isfinite(values[name]))]
+    unknown = sorted(set(theorem.needs) - set(known))
+    if not unknown:
+        return None
+    if unknown == ["f0_gap"] and theorem.lhs.start not in run.rounds_measured:
+        where = f"it starts at round {theorem.lhs.start}, which was not measured"
+        return f"{where}: train with evaluate_every = 1, or give f0_gap=..."
+    return (
+        f"{', '.join(unknown)} not known (or not finite) for this problem: give {unknown[0]}=..., or "
+        'constants="estimate"'
+    )
+
+
+def _failing_conditions(theorem: Theorem, values: Mapping[str, Any]) -> str | None:
+    """The conditions that fail at the means over seeds, or None."""
+    means = {}
+    for name in theorem.needs:
+        value = values[name]
+        means[name] = float(np.mean(value)) if np.ndim(value) else value
+    try:
+        checked = theorem.check_conditions(**means)
+    except InputError as outside_range:  # as lam = 1 on a network that is not connected
+        return str(outside_range)
+    failing = [f"{c.name} fails, by {-float(slack):.3g}" for c, slack, holds in checked if not holds]
+    return "; ".join(failing) or None
+
+
+__all__ = [
+    "absent_values",
+    "common_start",
+    "hyperparameter_values",
+    "law_obstacle",
+    "obstacle_of",
+    "quantities_of",
+    "unrestricted_steps",
+]

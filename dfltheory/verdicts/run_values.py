@@ -99,12 +99,15 @@ class RunValues(Mapping[str, Any]):
         Numbers, or (S,) arrays where the seeds' starts differ.
     given : mapping
         The values that the caller gave.
+    gap : Gap or None
+        What the source knows of f - f* at the theorem's first round.
     """
 
     source: Source
     theorem: Theorem
     known: Values
     given: Mapping[str, Any] = field(default_factory=dict)
+    gap: Gap | None = None
 
     def __getitem__(self, name: str) -> Any:
         return self.known[name]
@@ -150,8 +153,7 @@ class RunValues(Mapping[str, Any]):
         Of a given f0_gap: that of the differences between the starts.
         """
         if "f0_gap" not in self.given:
-            gap = self.source.gap(self.theorem)
-            return np.zeros(()) if gap is None else gap.error
+            return np.zeros(()) if self.gap is None else self.gap.error
         if np.ndim(self.known["f0_gap"]):
             return self.source.given_gap_error(self.theorem)
         return np.zeros(())
@@ -212,7 +214,8 @@ def run_values(
         theorem.glossary[name].check(value)
     if given:
         source.check_given(theorem, given)
-    return RunValues(source, theorem, _completed(source, theorem, given), given)
+    gap = source.gap(theorem)
+    return RunValues(source, theorem, _completed(source, theorem, given, gap), given, gap)
 
 
 def source_of(run: History | Source | str | os.PathLike[str]) -> Source:
@@ -226,11 +229,10 @@ def source_of(run: History | Source | str | os.PathLike[str]) -> Source:
     return RecordedRun(run)
 
 
-def _completed(source: Source, theorem: Theorem, given: Mapping[str, Any]) -> Values:
+def _completed(source: Source, theorem: Theorem, given: Mapping[str, Any], gap: Gap | None) -> Values:
     """What the source knows, completed by what is given and by what follows from both."""
     constants = source.constants(theorem)
     values = {name: value for name, value in constants.items() if value is not None}
-    gap = source.gap(theorem)
     if gap is not None:
         values["f0_gap"] = gap.value
     if PUSH_SUM & set(theorem.needs) - set(values):
@@ -357,7 +359,7 @@ class RecordedRun(Source):
         others = {name: value for name, value in given.items() if name != "rho0"}
         rho0 = None
         if "rho0" in given:  # what the run's rho is under the theorem's schedule
-            rho0 = _completed(self, theorem, others).get("rho0")
+            rho0 = _completed(self, theorem, others, self.gap(theorem)).get("rho0")
         check_given(self.run, theorem, given, rho0)
 
 

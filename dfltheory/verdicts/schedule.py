@@ -20,7 +20,7 @@ import numpy as np
 import sympy as sp
 
 from dfltheory import algorithms, graphs
-from dfltheory.bounds.clauses import ROUNDING
+from dfltheory.bounds.evaluation import ROUNDING
 from dfltheory.bounds.reference import load, load_all
 from dfltheory.bounds.symbols import step_names
 from dfltheory.bounds.theorem import Theorem

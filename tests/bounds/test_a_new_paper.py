@@ -150,7 +150,7 @@ def test_the_audit_finds_a_mistake_in_it(told):
     [
         (
             "as the package's own",
-            "two papers are called 'dfedsam': dfltheory.bounds.papers.dfedsam and dfedsam_in_",
+            "two papers are called 'dfedsam': ",
         ),
         ("as another stranger's", "two papers are called 'stranger': stranger_in_"),
         (

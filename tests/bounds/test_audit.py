@@ -96,7 +96,7 @@ def test_the_audit_of_a_printed_theorem_finds_errors_and_tells_how_to_see_them_a
 
 def test_unknown_checks_are_refused():
     with pytest.raises(UnknownNameError, match="did you mean units"):
-        audited("dfedsam.lemma_D1", checks=("unit",))
+        audited("dfedsam.lemma_D3", checks=("unit",))
 
 
 def test_a_theorem_that_is_not_registered():
@@ -144,6 +144,14 @@ def test_wrong_unit_is_an_error_in_a_bound_with_constants_only(kind):
     assert "error" in {f.severity for f in check_units(inside) if f.place == "term noise"}
 
 
+@pytest.mark.parametrize("pure", [sp.exp(s.L), s.L**s.K, s.K**s.eta], ids=str)
+def test_a_unit_inside_of_a_pure_number_is_an_error_in_a_bound(pure):
+    """exp(L), L^K and K^eta have no unit, whatever scales the rest of the term."""
+    wrong = planted(noise=s.eta * s.L * s.sigma_l**2 * pure)
+    assert "error" in {f.severity for f in check_units(wrong) if str(pure) in f.message}
+    assert {f.severity for f in check_units(replace(wrong, order=True))} == {"warning"}
+
+
 def test_wrong_unit_of_a_definition_that_a_wrong_term_uses_is_an_error():
     used, other = sp.Symbol("used", positive=True), sp.Symbol("other", positive=True)
     definitions = tuple(Definition(x, s.rho**2 + s.rho**4, x.name, "") for x in (used, other))
@@ -154,7 +162,8 @@ def test_wrong_unit_of_a_definition_that_a_wrong_term_uses_is_an_error():
 
 
 def test_a_definition_claims_nothing_but_its_unit():
-    definition = LARGER.get("dfedsam.definition_alpha")
+    local = s.eta * s.L * (s.L**2 * s.rho**2 + s.sigma_l**2) + s.L**2 * s.rho**2 / s.eta
+    definition = replace(GOOD, kind="definition", parts={"bound": local})
     assert {f.severity for f in check_units(definition)} == {"warning"}
     (name,) = definition.parts
     other = replace(definition, parts={name: s.sigma_l * s.L})

@@ -9,7 +9,8 @@ import pytest
 import sympy as sp
 
 from dfltheory.bounds import symbols as s
-from dfltheory.bounds.formulas import FormulaError, read_comparison, read_formula, write_formula
+from dfltheory.bounds.formula_writer import write_formula
+from dfltheory.bounds.formulas import FormulaError, read_comparison, read_formula
 from dfltheory.bounds.symbols import GLOSSARY
 from tests.bounds.pratt import value_of
 
@@ -145,8 +146,17 @@ def test_a_condition_is_one_comparison():
 
 @pytest.mark.parametrize(
     "formula",
-    [s.L / 3, sp.sqrt(s.L), s.L ** sp.Rational(-3, 2), sp.Max(s.L, 2), sp.exp(1), sp.exp(-s.T), sp.log(s.K), sp.Float(0.1) * s.L],
-)  # fmt: skip
+    [
+        s.L / 3,
+        sp.sqrt(s.L),
+        s.L ** sp.Rational(-3, 2),
+        sp.Max(s.L, 2),
+        sp.exp(1),
+        sp.exp(-s.T),
+        sp.log(s.K),
+        sp.Float(0.1) * s.L,
+    ],
+)
 def test_a_written_formula_is_read_back(formula):
     expected = formula.replace(sp.Float, lambda *_: sp.Rational(1, 10)) if formula.has(sp.Float) else formula
     assert read_formula(write_formula(formula), SYMBOLS) == expected

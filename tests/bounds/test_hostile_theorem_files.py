@@ -81,17 +81,27 @@ started = time.perf_counter()
 try:
     read({argument})
 except DFLTheoryError as error:
-    print(time.perf_counter() - started, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, str(error), sep="|")
+    seconds = time.perf_counter() - started
+    print(seconds, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, str(error), sep="|")
 """
+
+
+def _limit_memory():
+    resource.setrlimit(resource.RLIMIT_AS, (4 * MEMORY, 4 * MEMORY))
 
 
 def run(code, cwd, stdin=""):
     """Time, memory and message of reading, in a process that may not grow beyond the limit by far."""
-    limits = lambda: resource.setrlimit(resource.RLIMIT_AS, (4 * MEMORY, 4 * MEMORY))  # noqa: E731
     done = subprocess.run(
-        [sys.executable, "-c", code], cwd=cwd, input=stdin, capture_output=True, text=True, timeout=60,
-        preexec_fn=limits, check=False,
-    )  # fmt: skip
+        [sys.executable, "-c", code],
+        cwd=cwd,
+        input=stdin,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        preexec_fn=_limit_memory,
+        check=False,
+    )
     assert done.returncode == 0, done.stderr[-2000:]
     assert done.stdout, "the file was read without an error"
     seconds, kilobytes, message = done.stdout.rstrip("\n").split("|", 2)

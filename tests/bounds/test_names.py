@@ -16,7 +16,7 @@ from dfltheory.bounds.measures import MEASURES, MEASURES_OF_RUNS
 from dfltheory.bounds.symbols import GRADIENT_SQ, LENGTH_SQ, VALUE
 from dfltheory.bounds.units import ONE
 from dfltheory.errors import DFLTheoryError, InputError, UnknownNameError
-from dfltheory.verdicts.applicability import _hyperparameters
+from dfltheory.verdicts.applicability import hyperparameter_values
 from dfltheory.verdicts.measures import DERIVED, METRICS
 from tests.bounds.texts import STATEMENTS
 
@@ -56,7 +56,11 @@ def test_algorithms_and_their_hyperparameters_are_those_of_the_package():
     found = {}
     for cls in dfl.algorithms.ALGORITHMS.values():
         algorithm = made(cls)
-        names = {*_hyperparameters(algorithm), *(f.name for f in fields(cls)), *algorithm.theory_values(8)}
+        names = {
+            *hyperparameter_values(algorithm),
+            *(f.name for f in fields(cls)),
+            *algorithm.theory_values(8),
+        }
         found[cls.__name__] = names
     assert {name: set(known.split()) for name, known in HYPERPARAMETERS.items()} == found
 

@@ -92,7 +92,7 @@ def contracting(W):
     ],
 )
 def test_a_strangers_true_theorem_survives_and_a_false_one_falls_and_replays(scope, tmp_path):
-    """One about a class of one's own does in tests/test_a_stranger.py."""
+    """One about a class of one's own does in tests/test_users_theorem_and_algorithm.py."""
     true = dpsgd(**scope)
     found = falsify(true, seconds=2, enough=np.inf)
     assert not found.violated

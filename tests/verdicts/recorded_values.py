@@ -1,7 +1,8 @@
 """Values by name of saved outcomes, of runs of every statement, and of planned runs.
 
-``python -m tests.verdicts.recorded_values`` records them in ``recorded_values.json``: the
-quantities that each statement needs, to 15 digits. ``test_run_values.py`` compares.
+``recorded_values.json`` holds the quantities that each statement needs, to 15 digits;
+``test_run_values.py`` compares. ``python -m tests.verdicts.recorded_values`` records those
+of new statements and saved outcomes; recorded ones are kept.
 """
 
 from __future__ import annotations
@@ -163,14 +164,16 @@ def of_constants(theorem: Theorem, given: Mapping[str, float]) -> Values:
     return constants(theorem, usual)
 
 
-def record() -> dict[str, dict[str, Values]]:
-    """Values by name of every saved outcome and every statement."""
+def record(known: Mapping[str, Any]) -> dict[str, dict[str, Values]]:
+    """Values by name of every saved outcome and every statement; ``known`` ones are kept."""
+    found: dict[str, dict[str, Values]] = {}
     with np.errstate(all="ignore"):
-        found = {name: values_of_outcome(theorem, document) for name, theorem, document in outcomes()}
+        for name, theorem, document in outcomes():
+            found[name] = known[name] if name in known else values_of_outcome(theorem, document)
         for theorem in statements():
-            values = values_of_statement(theorem)
-            values.pop("loaded", None)  # equal to those of the run
-            found[named(theorem)] = values
+            name = named(theorem)
+            found[name] = dict(known[name] if name in known else values_of_statement(theorem))
+            found[name].pop("loaded", None)  # equal to those of the run
     return found
 
 
@@ -180,7 +183,10 @@ def recorded() -> dict[str, dict[str, Values]]:
 
 
 def main() -> None:
-    rows = [f"{json.dumps(name)}: {json.dumps(values)}" for name, values in sorted(record().items())]
+    """Record new statements and outcomes, and drop removed ones."""
+    rows = [
+        f"{json.dumps(name)}: {json.dumps(values)}" for name, values in sorted(record(recorded()).items())
+    ]
     FILE.write_text("{\n" + ",\n".join(rows) + "\n}\n", encoding="utf-8")
 
 

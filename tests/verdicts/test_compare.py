@@ -168,8 +168,8 @@ def test_vacuous():
     [
         ({"eta": 1.01 * STEP}, "10"),
         ({"algorithm": DPSGD(eta=STEP)}, "adapt-then-combine"),
-        ({"algorithm": DFedSAM(eta=STEP, K=5, decay=0.998)}, "it speaks of decay = 1.0"),
-        ({"algorithm": DFedAvg(eta=STEP, K=5, weight_decay=1e-3)}, "it speaks of weight_decay = 0.0"),
+        ({"algorithm": DFedSAM(eta=STEP, K=5, decay=0.998)}, "decay = 1.0"),
+        ({"algorithm": DFedAvg(eta=STEP, K=5, weight_decay=1e-3)}, "weight_decay = 0.0"),
         ({"constants": ProblemConstants(L=1.0, sigma_l=0.1, sigma_g=float("inf"), f_star=0.0)}, "sigma_g"),
         ({"constants": ProblemConstants(L=1.0, sigma_l=0.1, sigma_g=0.1)}, "f0_gap"),
         ({"stopped_at": 7}, "stopped"),
@@ -583,7 +583,7 @@ def test_a_measure_that_looks_at_the_next_round_has_its_chance(measure, chance):
     reading = LeftHandSide(run, replace(thm, lhs=replace(thm.lhs, measure=measure, unit=None)))
     assert reading.rounds.tolist() == [0]
     assert reading.exact is not chance
-    assert reading.sure_rounds.tolist() == [not chance]
+    assert reading.equal_rounds.tolist() == [not chance]
     assert bool(np.ptp(reading.samples) > 0) is chance
 
 

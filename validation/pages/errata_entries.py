@@ -38,8 +38,9 @@ def entry_lines(erratum: Erratum, docs: Path | None) -> list[str]:
     lines = [anchor, f"*{erratum.place}.* {erratum.cause}\n", f"{provenance(erratum)}\n"]
     for words, latex in corrected_terms(erratum):
         lines += [f"{words}\n", *_formula(latex)]
-    for claim, conditions in erratum.conditions.items():
-        shown = ", ".join(f"${condition_latex(c, statement(claim))}$" for c in conditions)
+    for claim in erratum.conditions:
+        added = erratum.added_conditions(claim)
+        shown = ", ".join(f"${condition_latex(c, statement(claim))}$" for c in added)
         lines.append(f"To be demanded in `{claim}`: {shown}.\n")
     for claim, demanded in erratum.scope.items():
         shown = ", ".join(SCOPE_WORDS.get(name, f"{name} = {value}") for name, value in demanded.items())

@@ -182,18 +182,6 @@ def eq_last(**v):
     }
 
 
-def alpha_function(K, L, eta, rho, sigma_g, sigma_l, **_):
-    big = 4 * K**3 * L**2 * eta**2 * rho**4 / (2 * K - 1) + rho**2 / (2 * K - 1)
-    big += 8 * K * eta**2 * (L**2 * rho**2 + sigma_g**2 + sigma_l**2)
-    whole = 2 * K * L * big + eta * (L**2 * rho**2 + sigma_l**2)
-    return eta * K * L * whole / (2 * denominator(eta, K, L))
-
-
-def beta_function(**v):
-    eta, K, L = v["eta"], v["K"], v["L"]
-    return eta**4 * K * L**3 * (16 * eta * K * L + 3) * c3(**v) / denominator(eta, K, L)
-
-
 def rate(who, network):
     def terms(K, T, L, sigma_l, f0_gap, **v):
         h = v[who] ** 2 + sigma_l**2
@@ -240,19 +228,11 @@ def corollary_a_conditions(K, T, Q, lam, **_):
 
 
 ONE = {
-    "lemma_D1": lambda lam, t: lam**t,
     "lemma_D2": lambda sigma_g, L, rho: 3 * sigma_g**2 + 6 * L**2 * rho**2,
     "lemma_D3": lambda K, beta, eta, rho, **_: 2 * (K * beta * eta * rho) ** 2,
     "lemma_D4": lemma_d4,
     "lemma_D5": lambda **v: c2(**v) * v["eta"] ** 2 * gap(**v),
     "lemma_D6": lambda **v: c2(**v) * v["eta"] ** 2 * net(**v),
-    "definition_D": lambda eta, K, L: denominator(eta, K, L),
-    "definition_phi": lambda lam, m, Q: phi(lam, m, Q),
-    "definition_alpha": alpha_function,
-    "definition_beta": beta_function,
-    "definition_C1": c1,
-    "definition_C2": c2,
-    "definition_C3": c3,
     "eq_20": lambda **v: (
         -v["eta"] * v["K"] * v["G_bar"] / 2 + v["eta"] * v["L"] ** 2 * v["K"] / 2 * lemma_d4(**v)
     ),
@@ -331,25 +311,17 @@ LABELS = {
     "Algorithm 1, (2)-(4)": ("algorithms:DFedSAM", "test:sam_moves_by_rho_along_the_gradient"),
     "(5)": ("test:reduction",),
     "Theorem 4.5, eq. (7)": ("dfedsam.theorem_4_5:printed",),
-    "Theorem 4.5, D": ("dfedsam.definition_D:printed",),
-    "(6), Phi": ("dfedsam.definition_phi:printed",),
-    "Theorem 4.5, alpha(K, rho, eta)": ("dfedsam.definition_alpha:printed",),
-    "Theorem 4.5, beta(K, rho, eta)": ("dfedsam.definition_beta:printed",),
     "Corollary 4.6": ("dfedsam.corollary_4_6:printed",),
     "Corollary 4.8": ("dfedsam.corollary_4_8:printed",),
     "abstract, DFedSAM": ("dfedsam.rate_abstract:printed",),
     "abstract, DFedSAM-MGS": ("dfedsam.rate_abstract_mgs:printed",),
     "Remark 4.7, DFedAvg": ("dfedsam.rate_quoted_dfedavg:printed",),
     "Remark 4.10": ("line:dfedsam Remark 4.10, bound",),
-    "Lemma D.1": ("dfedsam.lemma_D1:printed",),
     "Lemma D.2": ("dfedsam.lemma_D2:printed",),
     "Lemma D.3": ("dfedsam.lemma_D3:printed",),
     "Lemma D.4, (8)": ("dfedsam.lemma_D4:printed",),
     "Lemma D.5": ("dfedsam.lemma_D5:printed",),
     "Lemma D.6": ("dfedsam.lemma_D6:printed",),
-    "C_1": ("dfedsam.definition_C1:printed",),
-    "C_2": ("dfedsam.definition_C2:printed",),
-    "C_3": ("dfedsam.definition_C3:printed",),
     "(20)c, (29)c": ("dfedsam.eq_20:printed",),
     "(21), (30)": ("dfedsam.eq_21:printed",),
     "(22), (31)": ("dfedsam.eq_22:printed",),

@@ -111,12 +111,6 @@ def corollary_a_windows(**v):
     }
 
 
-def lemma_4_windows(**v):
-    once, _ = over_windows(v["window"], v["q"])
-    first = 2 * v["q"] ** (2 * (v["t"] // v["window"])) * v["x0_spread"] / v["delta"]
-    return first + 2 * (v["eta"] * at(**v) * big_g(**v) * once / v["delta"]) ** 2
-
-
 def theorem_b(**v):
     L, q = v["L"], v["q"]
     turn = v["eta"] * L * at(**v) / v["delta"] * (v["sigma_g"] + v["sigma_l"] + L * v["rho"])
@@ -187,11 +181,6 @@ def lemma_4(**v):
     return first + 2 * (v["eta"] * at(**v) * v["C"] / (1 - v["q"])) ** 2 * (v["B"] ** 2 + v["sigma_l"] ** 2)
 
 
-def lemma_4_fixed(**v):
-    first = 2 * v["q"] ** (2 * v["t"]) * v["x0_spread"] / v["delta"]
-    return first + 2 * (v["eta"] * at(**v) * big_g(**v) * v["q"] / v["delta"] / (1 - v["q"])) ** 2
-
-
 def r1(**v):
     first = 3 * (v["L"] * v["eta"]) ** 2 / v["delta"] * (c1(**v) + 64 * v["K"] ** 2 * v["B"] ** 2)
     return first + 3 * v["L"] ** 2 * lemma_4(**v) + 3 * (v["L"] * v["rho"]) ** 2
@@ -210,19 +199,10 @@ ONE = {
     ("lemma_2", "printed"): lambda eta, sigma_l, B, alpha: (
         2 * eta**2 * (sigma_l**2 + B**2) / (1 - alpha) ** 2
     ),
-    ("lemma_2", "corrected"): lambda **v: (v["eta"] * big_g(**v) / (1 - v["alpha"])) ** 2,
     ("lemma_3", "printed"): lambda **v: (c1(**v) + 64 * v["K"] ** 2 * v["G_x"]) * v["eta"] ** 2,
     ("lemma_3", "appendix"): lemma_3_end,
     ("lemma_3", "corrected"): lambda **v: (v["eta"] * at(**v) * big_g(**v)) ** 2,
     ("lemma_4", "printed"): lemma_4,
-    ("lemma_4", "corrected"): lemma_4_fixed,
-    ("lemma_4", "corrected_windows"): lemma_4_windows,
-    ("definition_C1", "printed"): c1,
-    ("definition_C2", "printed"): c2,
-    ("definition_alpha_tilde", "printed"): at,
-    ("eq_gradient", "printed"): lambda L, rho, sigma_g, delta, Xi, G_x: (
-        4 * ((L * rho) ** 2 + sigma_g**2 + (L / delta) ** 2 * Xi + G_x)
-    ),
     ("eq_R1", "printed"): r1,
     ("eq_round", "printed"): one_round,
 }
@@ -241,10 +221,6 @@ TERMS = {
         "rate": 1 / sqrt(T),
         "sharpness": 1 / T,
         "drift": 1 / (T * T * K * delta),
-    },
-    ("dfedsgpsm.eq_6", "printed"): lambda C, q, t, x0_sq, push: {
-        "initialization": C * q**t * sqrt(x0_sq),
-        "consensus": C * sum(q ** (t - j) * push for j in range(t + 1)),
     },
     **{(f"dfedsgpsm.{name}", variant): one(f) for (name, variant), f in ONE.items()},
 }
@@ -298,20 +274,16 @@ LABELS = {
     "Assumption 5": ("dfedsgpsm.theorem_1:printed@5:",),
     "Algorithm 1": ("algorithms:DFedSGPSM",),
     "(2)": ("graphs:LossDriven",),
-    "Lemma 1, (3)-(5)": ("dfedsgpsm.definition_alpha_tilde:printed", "test:k_momentum_steps_in_closed_form"),
+    "Lemma 1, (3)-(5)": ("test:k_momentum_steps_in_closed_form",),
     "Theorem 1": ("dfedsgpsm.theorem_1:printed",),
     "Theorem 1, delta": ("glossary:delta", "graphs:push_sum_constants"),
-    "Theorem 1, C_1": ("dfedsgpsm.definition_C1:printed",),
     "Corollary 1": ("dfedsgpsm.corollary_1:printed",),
-    "Corollary 1, C_2": ("dfedsgpsm.definition_C2:printed",),
     "Remark 1, q": ("validation:remark_1_q", "graphs:assran_constants"),
     "Remark 2": ("dfedsgpsm.rate_remark_2:printed",),
     "Lemma 2": ("dfedsgpsm.lemma_2:printed",),
     "Lemma 3": ("dfedsgpsm.lemma_3:printed",),
     "Lemma 3, last line of its proof": ("dfedsgpsm.lemma_3:appendix",),
-    "Lemma 3, bound of the gradient": ("dfedsgpsm.eq_gradient:printed",),
     "Lemma 4": ("dfedsgpsm.lemma_4:printed",),
-    "(6)": ("dfedsgpsm.eq_6:printed",),
     "Lemma 5 (its statement is empty), R1": ("dfedsgpsm.eq_R1:printed",),
     "Lemma 5, one round": ("dfedsgpsm.eq_round:printed",),
     "B, display before 'Finally'": ("dfedsgpsm.theorem_1:appendix",),
@@ -321,14 +293,11 @@ REDERIVED = {
     "4.1, windows": (
         "dfedsgpsm.theorem_1:corrected_windows",
         "dfedsgpsm.corollary_1:corrected_windows",
-        "dfedsgpsm.lemma_4:corrected_windows",
     ),
     "4.2, Theorem A": ("dfedsgpsm.theorem_1:corrected",),
     "4.2, Theorem A, sharper": ("dfedsgpsm.theorem_1:corrected_sharper",),
     "4.2, Corollary A": ("dfedsgpsm.corollary_1:corrected",),
     "4.3, Theorem B": ("dfedsgpsm.theorem_1:corrected_no_bounded_gradients",),
     "4.4, minimal repair": ("dfedsgpsm.theorem_1:corrected_any_step",),
-    "4.5, Lemma 2": ("dfedsgpsm.lemma_2:corrected",),
     "4.5, Lemma 3": ("dfedsgpsm.lemma_3:corrected",),
-    "4.5, Lemma 4": ("dfedsgpsm.lemma_4:corrected",),
 }

@@ -11,8 +11,6 @@ from collections.abc import Callable, Sequence
 import sympy as sp
 
 from dfltheory.bounds import symbols as s
-from dfltheory.bounds.papers.dfedadmm import corrected as stated
-from dfltheory.bounds.papers.dfedadmm.printed import gamma
 from dfltheory.proofs import hypotheses as h
 from dfltheory.proofs import kernel as r
 from dfltheory.proofs.moments import (
@@ -36,6 +34,8 @@ from dfltheory.proofs.moments import (
     sq,
 )
 from dfltheory.proofs.script import Corollary, Range, Script
+from validation.papers.dfedadmm import notation as stated
+from validation.papers.dfedadmm.notation import gamma
 
 L, K, pen = s.L, s.K, s.lam_admm
 share = s.eta / pen

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 import sympy as sp
 
 from dfltheory.bounds import symbols as s
-from dfltheory.bounds.papers.dfedsam.corrected import COMMON_START, CORRECTED_ASSUMPTIONS
 from dfltheory.bounds.units import Expr
 from dfltheory.proofs import hypotheses as h
 from dfltheory.proofs import kernel as r
 from dfltheory.proofs.moments import EHAT, MEAN, NOISE, SAMPLED, Algorithm, E, G, N, X, k, one, root, sq
 from dfltheory.proofs.script import Corollary, Range, Script
+from validation.papers.dfedsam.notation import COMMON_START, CORRECTED_ASSUMPTIONS
 
 L, K, eta = s.L, s.K, s.eta
 A = Algorithm("DFedSAM", X - SAMPLED.sum(k) * eta, X - SAMPLED.sum(K) * eta, X.mean(), gossips=s.Q)

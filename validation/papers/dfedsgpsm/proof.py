@@ -9,13 +9,13 @@ from functools import partial
 import sympy as sp
 
 from dfltheory.bounds import symbols as s
-from dfltheory.bounds.papers.dfedsgpsm import corrected as stated
-from dfltheory.bounds.papers.dfedsgpsm.momentum import at, at_before, dbar, square_form, sum_c2, total_form
 from dfltheory.bounds.theorem import Condition
 from dfltheory.proofs import hypotheses as h
 from dfltheory.proofs import kernel as r
 from dfltheory.proofs.moments import SAMPLED, XBAR, Algorithm, E, G, Lag, N, X, count, k, lag, one, root, sq
 from dfltheory.proofs.script import Corollary, Range, Script
+from validation.papers.dfedsgpsm import notation as stated
+from validation.papers.dfedsgpsm.notation import at, at_before, dbar, square_form, sum_c2, total_form
 
 L, K, eta, alpha = s.L, s.K, s.eta, s.alpha
 ONCE = (1 - alpha**count) / (1 - alpha)
