@@ -109,7 +109,7 @@ class Batch:
                 described = {"name": "one_per_round", "of": "random_matching"}
             made["topology"] = (W, described)
         W = W if self.algorithm.needs_topology else None
-        return Instance(task, self.algorithm, W, T, x0=x0[index], told=made)
+        return Instance(task, self.algorithm, W, T, x0=x0[index], sources=made)
 
     @property
     def size(self) -> int:

@@ -30,7 +30,8 @@ from dfltheory.counterexamples.document import built, read_document
 from dfltheory.counterexamples.finding import instance_of, replay
 from dfltheory.errors import InputError
 from dfltheory.experiments.cases import installed_versions
-from dfltheory.experiments.report import mathml, template, worded
+from dfltheory.experiments.html_text import html_text, mathml
+from dfltheory.experiments.report import template
 from dfltheory.files import check_writable, write_text
 from dfltheory.plots import look
 
@@ -77,10 +78,10 @@ def referee(
     return template("referee.html.j2").render(
         name=name_of(theorem),
         theorem=theorem,
-        verdict=worded(headline(theorem, status, len(errors), reference)),
+        verdict=html_text(headline(theorem, status, len(errors), reference)),
         formula=mathml(theorem.latex(), "block"),
         conditions=[mathml(condition_latex(c, theorem)) for c in theorem.conditions],
-        assumptions=[worded(words) for words in theorem.assumptions],
+        assumptions=[html_text(words) for words in theorem.assumptions],
         sequences=sequences(theorem),
         findings=[str(finding) for finding in findings if finding.severity != "note"],
         picture=picture,
@@ -89,7 +90,7 @@ def referee(
         certificate="" if instead is None else str(instead.status),
         status=status,
         shown=f"{_DRAW} {command} --counterexample FILE" if status.refuted and saved is None else "",
-        examined=worded(examined(theorem, status, len(errors), reference)),
+        examined=html_text(examined(theorem, status, len(errors), reference)),
         instead_formula="" if instead is None else mathml(instead.latex(), "block"),
         phase=phase,
         phase_caption=said,
@@ -236,7 +237,7 @@ def _phase(theorem: Theorem) -> tuple[Any, str]:
     axes.legend(frameon=False, loc="upper left", bbox_to_anchor=(1, 1))
     told = ", ".join(f"${theorem.glossary[n].latex} = {v:g}$" for n, v in usual.items())
     without = " or ".join(f"${expression_latex(limit, theorem)}$" for _, limit in known)
-    return _svg(figure), worded(
+    return _svg(figure), html_text(
         f"At {told}, with the best step sizes at each point. Vacuous: the bound says no more than {without}, "
         "which is known without it; not applicable: no step size meets the conditions."
     )

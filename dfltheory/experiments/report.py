@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from dfltheory.bounds.display import condition_latex
 from dfltheory.experiments.cases import Case, Outcome, installed_versions
+from dfltheory.experiments.html_text import html_text, mathml
 from dfltheory.files import filling, replacing, write_json, write_text
 from dfltheory.number_format import number, tex
 from dfltheory.plots.look import save
@@ -219,46 +220,6 @@ def _embedded(figure: Path) -> str:
     return f"data:image/{kind};base64," + base64.b64encode(figure.read_bytes()).decode("ascii")
 
 
-def mathml(latex: str, display: str = "inline") -> Any:
-    """Return LaTeX as MathML, which browsers draw without a script."""
-    from latex2mathml.converter import convert
-    from markupsafe import Markup
-
-    # the converter knows `split`, which has the same columns
-    return Markup(convert(latex.replace("{aligned}", "{split}"), display=display))
-
-
-def worded(text: str) -> Any:
-    """Return text as HTML: formulas between dollar signs, code between backticks, no stars of bold words.
-
-    Stars of bold words are at the start and the end of a word; those of a power are not.
-    """
-    from markupsafe import Markup, escape
-
-    parts = []
-    for piece in re.split(r"(\$[^$]+\$|`[^`]+`)", text):
-        if re.fullmatch(r"\$[^$]+\$", piece):
-            parts.append(_formula(piece[1:-1]))
-        elif re.fullmatch(r"`[^`]+`", piece):
-            parts.append(Markup("<code>{}</code>").format(piece[1:-1]))
-        else:
-            plain = re.sub(r"(?<!\S)\*\*(?=\S)|(?<=\S)\*\*(?=\W|$)", "", escape(piece))
-            parts.append(Markup(plain))
-    return Markup("").join(parts)
-
-
-def _formula(latex: str) -> Any:
-    """Return a formula as MathML; text that only looks like a formula as it is."""
-    from markupsafe import escape
-
-    try:
-        return mathml(latex)
-    except Exception as wrong:
-        if type(wrong).__module__ != "latex2mathml.exceptions":
-            raise
-        return escape(latex)
-
-
 def _group(study: Study, name: str, figure: Path | None, folder: Path) -> dict[str, Any]:
     outcomes = [outcome for outcome in study.outcomes if outcome.case.group == name]
     drawn = {v.variant: v for o in outcomes for v in o.verdicts if v.kind != "not applicable"}
@@ -288,10 +249,10 @@ def _statements(outcomes: list[Outcome]) -> list[dict[str, Any]]:
             "name": f"{thm.key}, {thm.variant}",
             "status": str(thm.status),
             "source": thm.source,
-            "left": worded(thm.lhs.words),
+            "left": html_text(thm.lhs.words),
             "formula": mathml(thm.latex(), "block"),
             "conditions": [(c.name, mathml(condition_latex(c, thm))) for c in thm.conditions],
-            "assumptions": [worded(words) for words in thm.assumptions],
+            "assumptions": [html_text(words) for words in thm.assumptions],
         }
         for thm in theorems.values()
     ]

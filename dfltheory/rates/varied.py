@@ -93,7 +93,7 @@ def _with_value(experiment: Instance, vary: str, value: float) -> Instance:
 
 def _with_task_option(experiment: Instance, vary: str, value: float) -> Instance:
     """Return the experiment with a named task that is built with another value of one option."""
-    task, document = experiment.told.get("task", (None, {}))
+    task, document = experiment.sources.get("task", (None, {}))
     option = TASK_OPTIONS.get(vary)
     if task is not experiment.task or option not in options_of("task", document["name"]):
         raise InputError(
@@ -103,13 +103,13 @@ def _with_task_option(experiment: Instance, vary: str, value: float) -> Instance
     number = int(value) if vary == "m" else float(value)
     document = {**document, option: number}
     task = make_task(document, None)
-    changed = replace(experiment, task=task, told={**experiment.told, "task": (task, document)})
+    changed = replace(experiment, task=task, sources={**experiment.sources, "task": (task, document)})
     return changed if vary != "m" or experiment.network is None else _with_network(experiment, changed)
 
 
 def _with_network(experiment: Instance, changed: Instance) -> Instance:
     """Return ``changed`` with the experiment's network for as many clients, at the experiment's gap."""
-    network, document = experiment.told.get("topology", (None, {}))
+    network, document = experiment.sources.get("topology", (None, {}))
     if network is not experiment.network or "name" not in document:
         raise InputError(
             "the network of this experiment has a fixed number of clients: name it in a document, or give a "

@@ -154,12 +154,19 @@ def section_model(title: str, name: str) -> type[Schema]:
         The section knows no such name.
     """
     with located(f"{title}.name"):
-        return _section_model(title, name, builder(title, name))
+        build = builder(title, name)
+    if ":" in name:  # a user's code, which may change
+        return _model_with_options(title, name)
+    return _known_section_model(title, name, build)
 
 
 @lru_cache(maxsize=256)
-def _section_model(title: str, name: str, build: Any) -> type[Schema]:
-    """Return the model of a section. What the name refers to, ``build``, may change."""
+def _known_section_model(title: str, name: str, build: Any) -> type[Schema]:
+    """Return the model of a section that names what ``build`` makes."""
+    return _model_with_options(title, name)
+
+
+def _model_with_options(title: str, name: str) -> type[Schema]:
     given_later = title == "algorithm"  # by the schedule of a theorem
     fields: dict[str, Any] = {
         f"option_{number}": _option_field(option_name, option, given_later)

@@ -1,4 +1,4 @@
-"""One instance of learning: what is run, as objects and as one document.
+"""One run to be done, as objects and as one document.
 
 >>> instance = Instance.of({"task": {"name": "quadratic", "m": 4}, "topology": {"name": "ring"},
 ...     "algorithm": {"name": "dfedavg", "eta": 0.05, "K": 2}, "run": {"rounds": 20}})
@@ -40,14 +40,24 @@ class Instance:
 
     Attributes
     ----------
-    task, algorithm : what is learned, and how
-    network : graph, matrix (m, m), sequence... as :func:`dfltheory.train` takes it; None for a server
-    rounds : T
-    seeds : indices of independent runs; S stands for 0..S-1
-    x0 : start (d,), (m, d) or (S, m, d); None: the task's own
-    seed : root of all chance
-    evaluate_every : measure rounds 0, n, 2n, ... and the last
-    told : what the document said of the task and the network, each with the object that it was built into
+    task : Task
+        What is learned.
+    algorithm : Algorithm
+        With its hyperparameters.
+    network : object
+        Graph, matrix (m, m), sequence... as :func:`dfltheory.train` takes it; None for a server.
+    rounds : int
+        T.
+    seeds : int or sequence of int
+        Number of independent runs, or their indices.
+    x0 : array, optional
+        Start (d,), (m, d) or (S, m, d); None: the task's own.
+    seed : int
+        Root seed.
+    evaluate_every : int
+        Measure rounds 0, n, 2n, ... and the last.
+    sources : mapping
+        Sections of the document from which task and network were built, each with the built object.
     """
 
     task: Task
@@ -58,25 +68,33 @@ class Instance:
     x0: Any = None
     seed: int = field(default=0, kw_only=True)
     evaluate_every: int = field(default=1, kw_only=True)
-    told: Mapping[str, tuple[Any, Mapping[str, Any]]] = field(default_factory=dict, kw_only=True, repr=False)
+    sources: Mapping[str, tuple[Any, Mapping[str, Any]]] = field(
+        default_factory=dict, kw_only=True, repr=False
+    )
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "seeds", tuple(seed_indices(self.seeds)))
 
     def run(self, **recording: Any) -> History:
-        """Train; ``recording`` are further options of :func:`dfltheory.train`: metrics, checkpoint..."""
-        given: dict[str, Any] = {
+        """Train and return the history.
+
+        Parameters
+        ----------
+        recording
+            Further options of :func:`dfltheory.train`: metrics, checkpoint...
+        """
+        options: dict[str, Any] = {
             "rounds": self.rounds,
             "seeds": self._count,
             "seed": self.seed,
             "x0": self.x0,
             "evaluate_every": self.evaluate_every,
         }
-        return loop.train(self.algorithm, self.task, self.network, **{**given, **recording})
+        return loop.train(self.algorithm, self.task, self.network, **{**options, **recording})
 
     @property
     def _count(self) -> int | list[int]:
-        """The seeds as a document has them: S where they are 0..S-1."""
+        """The seeds in a document: S if they are 0..S-1."""
         seeds = list(seed_indices(self.seeds))
         return len(seeds) if seeds == list(range(len(seeds))) else seeds
 
@@ -88,52 +106,64 @@ class Instance:
         folder: Path | None = None,
         own: Trust = False,
     ) -> Self:
-        """Build what the sections [task], [topology], [algorithm] and [run] of a document say.
+        """Build the instance of a document.
 
         Parameters
         ----------
-        source : what errors call the document
-        folder : where its relative paths begin; None: the document may name no file
-        own : may it name algorithms, tasks and a task's model by MODULE:NAME? Their modules are imported, so
-            that their code runs: never for a document from somebody else. A set of references allows these
+        document : mapping
+            The sections [task], [topology], [algorithm] and [run].
+        source : str
+            Name of the document in errors.
+        folder : Path, optional
+            Where its relative paths begin; None: the document may name no file.
+        own : bool or set of str
+            May the document name algorithms, tasks and a task's model by MODULE:NAME? Their modules are
+            imported, and so their code runs: only for documents that the caller trusts. A set of references
+            allows these.
 
         Raises
         ------
         InputError, UnknownNameError
-            One clear line that names the source and the field.
+            Every problem, as "source: place: reason".
         """
         with located(source), trusting(own):
             parts = checked({n: v for n, v in document.items() if n != "title"}, folder, own)
             check_algorithm(parts["algorithm"])
             task = make_task(parts["task"], folder)
             network = make_network(parts["topology"], task.m, folder) if "topology" in parts else None
-            told = {"task": (task, parts["task"])}
+            sources = {"task": (task, parts["task"])}
             if network is not None and "file" not in parts["topology"]:
-                told["topology"] = (network, parts["topology"])
-            run = {n: v for n, v in parts["run"].items() if n != "keep_models"}
-            return cls(task, make_algorithm(parts["algorithm"]), network, told=told, **run)
+                sources["topology"] = (network, parts["topology"])
+            run = {name: value for name, value in parts["run"].items() if name != "keep_models"}
+            return cls(task, make_algorithm(parts["algorithm"]), network, sources=sources, **run)
 
     def document(self) -> dict[str, Any]:
-        """The document that builds this instance again, in JSON's types.
+        """Return the document that builds this instance again, in JSON's types.
 
         Raises
         ------
         InputError
             A part was made in Python, and no document can say how.
         """
-        made = {"task": self._part("task", self.task), "algorithm": {"name": name_of(type(self.algorithm))}}
-        letters = {f.name: getattr(self.algorithm, f.name) for f in fields(self.algorithm)}
-        made["algorithm"] |= {n: v for n, v in letters.items() if v is not None}
+        algorithm: dict[str, Any] = {"name": name_of(type(self.algorithm))}
+        for hyperparameter in fields(self.algorithm):
+            value = getattr(self.algorithm, hyperparameter.name)
+            if value is not None:
+                algorithm[hyperparameter.name] = value
+        run: dict[str, Any] = {name: getattr(self, name) for name in ("rounds", "seed", "evaluate_every")}
+        run["seeds"] = self._count
+        if self.x0 is not None:
+            run["x0"] = np.asarray(self.x0)
+        document = {"task": self._section("task", self.task), "algorithm": algorithm}
         if self.network is not None:
-            made["topology"] = self._part("topology", self.network)
-        run = {n: getattr(self, n) for n in ("rounds", "seed", "evaluate_every")}
-        run |= {"seeds": self._count} | ({} if self.x0 is None else {"x0": np.asarray(self.x0)})
-        return plain(made | {"run": run})
+            document["topology"] = self._section("topology", self.network)
+        return plain({**document, "run": run})
 
-    def _part(self, section: str, made: Any) -> Mapping[str, Any]:
-        kept, said = self.told.get(section, (None, {}))
-        if kept is made:
-            return said
+    def _section(self, section: str, made: Any) -> Mapping[str, Any]:
+        """Return the section of a task or network."""
+        built, table = self.sources.get(section, (None, {}))
+        if built is made:
+            return table
         if isinstance(made, Mapping):
             raise InputError(
                 f"the network is one for each of {', '.join(map(str, made))}, and a document has a single"
@@ -160,7 +190,7 @@ _CODE = (("task", "name"), ("task", "model"), ("algorithm", "name"), ("theorem",
 
 
 def references(document: Mapping[str, Any]) -> dict[str, str]:
-    """The MODULE:NAME and FILE.py:NAME references of a document, by dotted field; nothing is imported."""
+    """Return the MODULE:NAME and FILE.py:NAME references of a document, by dotted field."""
     found = {}
     for section, key in _CODE:
         table = document.get(section)
@@ -260,7 +290,9 @@ def _check_topology(table: Mapping[str, Any], folder: Path | None) -> None:
         with located("topology.weights"):
             raise UnknownNameError("weight rule", rule, set(graphs.WEIGHT_RULES))
     if named == ["file"] and (folder is None or not (folder / table["file"]).is_file()):
-        raise InputError(f"topology.file: {table['file']!r} is not a file beside the experiment file")
+        raise InputError(
+            f"topology.file: {table['file']!r} is not a file in the folder of the experiment file"
+        )
 
 
 def _options(section: str, table: Mapping[str, Any]) -> dict[str, Any]:
@@ -270,10 +302,10 @@ def _options(section: str, table: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def make_task(table: Mapping[str, Any], folder: Path | None) -> Task:
-    """The task of a checked [task]; a file of its examples lies beside the document."""
+    """Return the task of a checked [task]; files of examples are relative to ``folder``."""
     name, options = table["name"], _options("task", table)
     known = options_of("task", name)
-    for option in (n for n in options if known[n].hint is Path):
+    for option in [option for option in options if known[option].hint is Path]:
         if folder is None:
             raise InputError(f"task.{option} = {options[option]!r}: this document may name no file")
         options[option] = folder / options[option]
@@ -286,7 +318,7 @@ def make_task(table: Mapping[str, Any], folder: Path | None) -> Task:
 
 
 def make_network(table: Mapping[str, Any], m: int, folder: Path | None) -> Any:
-    """The network of a checked [topology], as a sequence of matrices for m clients."""
+    """Return the network of a checked [topology], as a sequence of matrices for m clients."""
     if "file" in table:
         assert folder is not None, "checked"
         network: Any = read_matrix_file(folder / table["file"])
@@ -299,17 +331,17 @@ def make_network(table: Mapping[str, Any], m: int, folder: Path | None) -> Any:
     if "weights" not in table:
         return graphs.as_sequence(network)
     if not hasattr(network, "edges"):
-        told = table.get("name") or table.get("file") or "a matrix"
+        given = table.get("name") or table.get("file") or "a matrix"
         raise InputError(
-            f"topology.weights = {table['weights']!r}: only a graph takes weights, and this is {told}"
+            f"topology.weights = {table['weights']!r}: only a graph takes weights, and this is {given}"
         )
     return graphs.as_sequence(graphs.weights(network, table["weights"]))
 
 
 def make_algorithm(table: Mapping[str, Any]) -> Algorithm:
-    """The algorithm of a checked [algorithm]."""
-    letters = algorithms.spoken(table["name"])[1] | _options("algorithm", table)
-    return builder("algorithm", table["name"])(**letters)
+    """Return the algorithm of a checked [algorithm]."""
+    hyperparameters = {**algorithms.spoken(table["name"])[1], **_options("algorithm", table)}
+    return builder("algorithm", table["name"])(**hyperparameters)
 
 
 __all__ = [

@@ -14,7 +14,8 @@ from matplotlib import pyplot as plt
 import dfltheory as dfl
 from dfltheory.errors import InputError
 from dfltheory.experiments.cases import VARIANTS, case_of, perform, perform_all
-from dfltheory.experiments.report import Study, print_study, worded
+from dfltheory.experiments.html_text import html_text
+from dfltheory.experiments.report import Study, print_study
 from dfltheory.plots import bound_versus_empirical, panels, running_left_hand_side
 from dfltheory.verdicts.left_hand_side import LeftHandSide
 from tests.drawing import drawing
@@ -141,9 +142,9 @@ def test_the_report_is_self_contained_and_says_what_the_verdicts_say(study, fold
     for variant in ("printed", "corrected"):  # what the theorem says is there to be read
         theorem = dfl.bounds.get(KEY, variant=variant)
         assert theorem.source in text
-        assert str(worded(theorem.lhs.averaging)) in shown
+        assert str(html_text(theorem.lhs.averaging)) in shown
         assert all(html.escape(c.name) in shown for c in theorem.conditions)
-        assert all(str(worded(words)) in shown for words in theorem.assumptions)
+        assert all(str(html_text(words)) in shown for words in theorem.assumptions)
     assert not re.findall(r"url\(\s*['\"]?(?!data:|#)|@import|<script[^>]+src|<iframe|<link", shown)
     assert shown.count("<math") > 10
     assert "\\" not in "".join(re.findall("<math.*?</math>", shown, re.S))
