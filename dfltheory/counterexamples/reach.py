@@ -14,6 +14,7 @@ from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 from dfltheory.algorithms.base import Algorithm
+from dfltheory.bounds.scope import ANY
 from dfltheory.bounds.symbols import GLOSSARY, LENGTH, STEP, Quantity
 from dfltheory.errors import InputError, UnknownNameError
 from dfltheory.own import own_name
@@ -138,7 +139,12 @@ def hyperparameters(theorem: Theorem) -> tuple[dict[str, Quantity], dict[str, An
     for f in fields(cls):
         name = cls.glossary.get(f.name, f.name)
         told = [scope.letters[n] for n in (name, f.name) if n in scope.letters]
-        if told:
+        if told and told[0] == ANY:
+            if f.default is MISSING:
+                free[f.name] = theorem.glossary[name]
+            else:
+                fixed[f.name] = f.default  # one of the values that the statement covers
+        elif told:
             fixed[f.name] = told[0]
         elif f.name in summed:  # as the class has it, where it has a default
             fixed |= {} if f.default is MISSING else {f.name: f.default}
