@@ -153,7 +153,7 @@ print(json.dumps(found))
 """
 ORDERS = {
     "their paper first": ("theirs.paper", "none"),
-    "their paper last": ("dfltheory dfltheory.falsify", "all"),
+    "their paper last": ("dfltheory dfltheory.counterexamples.finding", "all"),
     "among others": ("dfltheory.bounds.papers.wang2021 theirs.paper dfltheory.bounds.papers.lean", "none"),
 }
 
@@ -176,6 +176,7 @@ def commands(folder: Path) -> dict[str, list[str]]:
     experiment, grid, saved = (folder / name for name in ("one.toml", "grid.toml", "eighth.json"))
     experiment.write_text(EXPERIMENT)
     grid.write_text(EXPERIMENT + GRID)
+    network = ["--task", "quadratic", "--topology", "ring", "--m", "4"]
     quiet = ["gamma=0.5", "sigma_l=0", "sigma_g=0"]
     search = ["falsify", "theirs.descent", "--variant", "eighth", "--json"]
     key, algorithm = "theirs.descent", "theirs.algorithm:DampedGossip"
@@ -188,8 +189,18 @@ def commands(folder: Path) -> dict[str, list[str]]:
         "atlas of all": ["atlas", "--set", "T=1000", "m=4", "lam=0.5", *quiet, "--json"],
         "falsify": [*search, "--seconds", "30", "--enough", "1.2", "--out", str(saved)],
         "replay": ["falsify", "--replay", str(saved), "--json"],
-        "train": ["train", "--algorithm", algorithm, "--eta", "0.1", "--task", "quadratic", "--json"]
-        + ["--topology", "ring", "--m", "4", "--rounds", "5", "--trust"],
+        "train": [
+            "train",
+            "--algorithm",
+            algorithm,
+            "--eta",
+            "0.1",
+            *network,
+            "--rounds",
+            "5",
+            "--trust",
+            "--json",
+        ],
         "validate": ["validate", "--config", str(experiment), "--out", str(folder / "validated"), "--trust"],
         "sweep": ["sweep", str(grid), "--out", str(folder / "swept"), "--trust"],
         "referee": ["referee", key, "--out", str(folder / "page.html")],

@@ -134,8 +134,8 @@ def _perform(
     for t in rounds:
         run.round(t)
         save = saving is not None and saving.due(t + 1)
-        needed = recording.due(t + 1) or recording.waits_for(t) or bool(callbacks)
-        if (needed or save) and recording.record(t + 1, callbacks):
+        needed = save or bool(callbacks) or recording.due(t + 1) or recording.waits_for(t)
+        if needed and recording.record(t + 1, callbacks):
             return
         if saving is not None and save:
             saving.save(t + 1)

@@ -19,7 +19,7 @@ from dfltheory.training.two_blocks import TwoBlockMeasures
 
 
 class Metric(Protocol):
-    """A user's measure: task, the clients' models (S, m, d), their mean (S, d) -> one number per seed (S,)."""
+    """A user's measure: task, the clients' models (S, m, d), their mean (S, d) -> numbers (S,)."""
 
     __name__: str
 
@@ -34,8 +34,9 @@ class Recorder:
     """Measures states and keeps the values, in float64.
 
     Always measured: ``grad_norm_sq``, ``consensus``, ``loss``, ``model_sq`` = mean_i ||x_i||^2, and
-    ``sent_bits``, the bits sent so far. Where they are defined: ``accuracy`` (mean model), ``client_accuracy``
-    (mean over clients of each one's model on its own test data), and ``grad_norm_sq_w`` (auxiliary sequence).
+    ``sent_bits``, the bits sent so far. Where they are defined: ``accuracy`` (mean model),
+    ``client_accuracy`` (mean over clients of each one's model on its own test data), and ``grad_norm_sq_w``
+    (auxiliary sequence).
 
     For partial personalization with known L_u and L_v: ``grad_u_sq`` = ||grad_u F(ubar^t, V^t)||^2,
     ``grad_v_sq`` = mean_i ||grad_v F_i(u_i^t, v_i^t)||^2, ``two_block`` = grad_u_sq / L_u + grad_v_sq / L_v,

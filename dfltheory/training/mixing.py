@@ -210,7 +210,8 @@ class RoundMix(Mix):
         if z.dtype != dtype:
             raise InputError(f"mix takes the task's {dtype}, not {z.dtype}: convert it by .to(x)")
         times = whole_number("mix: times", times, at_least=1)
-        after = whole_number("mix: after", after, at_least=0)
+        if after:
+            after = whole_number("mix: after", after, at_least=0)
         steps = self._gossip_steps(W, after, times)
         mixed = steps.apply(z)
         self._count(z, bits, steps)

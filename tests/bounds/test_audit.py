@@ -144,6 +144,14 @@ def test_wrong_unit_is_an_error_in_a_bound_with_constants_only(kind):
     assert "error" in {f.severity for f in check_units(inside) if f.place == "term noise"}
 
 
+@pytest.mark.parametrize("pure", [sp.exp(s.L), s.L**s.K, s.K**s.eta], ids=str)
+def test_a_unit_inside_of_a_pure_number_is_an_error_in_a_bound(pure):
+    """exp(L), L^K and K^eta have no unit, whatever scales the rest of the term."""
+    wrong = planted(noise=s.eta * s.L * s.sigma_l**2 * pure)
+    assert "error" in {f.severity for f in check_units(wrong) if str(pure) in f.message}
+    assert {f.severity for f in check_units(replace(wrong, order=True))} == {"warning"}
+
+
 def test_wrong_unit_of_a_definition_that_a_wrong_term_uses_is_an_error():
     used, other = sp.Symbol("used", positive=True), sp.Symbol("other", positive=True)
     definitions = tuple(Definition(x, s.rho**2 + s.rho**4, x.name, "") for x in (used, other))

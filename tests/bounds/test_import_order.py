@@ -1,4 +1,4 @@
-"""Results do not depend on which papers were imported before, nor on third-party papers that are installed."""
+"""Results depend neither on the papers that were imported before nor on installed third-party papers."""
 
 from __future__ import annotations
 

@@ -126,7 +126,7 @@ def test_divergence_is_said_and_is_status_1(capsys):
         (["--task", "quadratik"], "did you mean quadratic"),
         (["--task-option", "zetta=1"], "did you mean zeta"),
         (["--set", "etta=1"], "did you mean eta"),
-        (["--rounds", "-3"], "rounds = -3"),
+        (["--rounds", "-3"], "run.rounds: "),
         (["--m", "0"], "0"),
         (["--task", "mnist", "--data-root", "no/such/folder"], "no/such/folder"),
         (["--weights", "metropolsi"], "did you mean metropolis"),

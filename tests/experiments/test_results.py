@@ -231,4 +231,11 @@ def test_verdicts_as_a_table_in_latex():
         r"\texttt{a.theorem\_1} & printed & refuted & violated & $0.0123 [0.01, 0.014]$ & "
         r"$2 \cdot 10^{-5}$ & $615$ \\"
     )
-    assert lines[5] == r"\texttt{a.theorem\_1} & corrected\_b & refuted & not applicable & -- & -- & -- \\"
+    cells = [
+        r"\texttt{a.theorem\_1}",
+        r"corrected\_no\_bounded\_gradients",
+        "refuted",
+        "not applicable",
+        *("--", "--", "--"),
+    ]
+    assert lines[5] == " & ".join(cells) + r" \\"

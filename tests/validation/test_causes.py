@@ -74,7 +74,7 @@ def test_a_common_start_does_not_explain_families_that_have_one():
 def test_a_correction_that_is_too_small_explains_nothing(share):
     right = erratum("DFedADMM-E5")
     small = {
-        claim: {name: share * term for name, term in terms.items()}
+        claim: {name: f"{share}*({term})" for name, term in terms.items()}
         for claim, terms in right.terms.items()
         if claim.startswith("dfedadmm.theorem_1")
     }

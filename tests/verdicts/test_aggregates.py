@@ -24,7 +24,7 @@ from dfltheory.counterexamples.score import _two, at_T, left_side, ratio_at
 from dfltheory.errors import InputError, UnknownNameError
 from dfltheory.plots.verdicts import running_left_hand_side
 from dfltheory.rates import measure as measure_left_hand_side
-from dfltheory.testing.respects import _network
+from dfltheory.testing.claim_problems import network_strategy
 from dfltheory.verdicts import evidence
 from dfltheory.verdicts.left_hand_side import (
     LeftHandSide,
@@ -60,7 +60,13 @@ def trained(sigma=0.0, rounds=20, seeds=1, x0=3.0, **options):
 def expected(aggregate, rounds=20):
     """||grad f(x^t)||^2 = 9/4^t for f = x^2/2, x^0 = 3 and eta = 1/2."""
     values = 9 / 4.0 ** np.arange(rounds)
-    pick = {"mean": np.mean, "min": np.min, "max": np.max, "sum": np.sum, "last": lambda v: v[-1]}
+    pick = {
+        "mean": np.mean,
+        "min": np.min,
+        "max": np.max,
+        "sum": np.sum,
+        "last": lambda v: v[-1],
+    }
     return float(pick[aggregate](values))
 
 
@@ -98,7 +104,10 @@ def test_aggregates_survive_a_document(aggregate):
 @pytest.mark.parametrize(
     ("aggregate", "written"),
     [
-        ("max", r"\max_{0 \le t \le T - 1} \mathbb{E}\big[\|\nabla f(\bar x^t)\|^2\big]"),
+        (
+            "max",
+            r"\max_{0 \le t \le T - 1} \mathbb{E}\big[\|\nabla f(\bar x^t)\|^2\big]",
+        ),
         ("sum", r"\sum_{t=0}^{T - 1} \mathbb{E}\big[\|\nabla f(\bar x^t)\|^2\big]"),
     ],
 )
@@ -276,7 +285,12 @@ def test_the_search_evaluates_every_aggregate(aggregate, T):
     data = np.random.default_rng(0).uniform(size=(8, 5))
     data[-1] = 2.0
     whole = np.concatenate([data, np.repeat(data[-1:], 20, axis=0)])[1:T]
-    value = {"mean": whole.mean, "min": whole.min, "max": whole.max, "sum": whole.sum}.get(aggregate)
+    value = {
+        "mean": whole.mean,
+        "min": whole.min,
+        "max": whole.max,
+        "sum": whole.sum,
+    }.get(aggregate)
     want = whole[-1] if value is None else value(axis=0)
     np.testing.assert_allclose(at_T(theorem, data, T, 1), want)
 
@@ -297,7 +311,12 @@ def test_candidates_below_the_floor_of_a_sum_count_as_zero(monkeypatch):
     monkeypatch.setattr(score, "left_side", lambda *_: np.full((20, 1), 0.5))
     monkeypatch.setattr(score, "floor", lambda *_: np.ones(1))
     monkeypatch.setattr(score, "judged", lambda theorem, left, *_: seen.append(left))
-    score.compared(about("sum", 1, "consensus"), SimpleNamespace(size=1, x0=None), path, np.array([20]))
+    score.compared(
+        about("sum", 1, "consensus"),
+        SimpleNamespace(size=1, x0=None),
+        path,
+        np.array([20]),
+    )
     assert seen[0].tolist() == [[0.0]]
 
 
@@ -314,7 +333,12 @@ def test_the_core_of_the_search_has_an_interval(aggregate):
 @pytest.mark.parametrize("aggregate", ["max", "sum"])
 def test_the_search_refutes_a_false_bound(aggregate):
     false = S["f0_gap"] / (100 * S["eta"])
-    scope = Scope(("DPSGD",), "symmetric", common_start=True, letters={"order": "combine-then-adapt"})
+    scope = Scope(
+        ("DPSGD",),
+        "symmetric",
+        common_start=True,
+        letters={"order": "combine-then-adapt"},
+    )
     step = dfl.bounds.Condition("step", S["eta"] * S["L"], sp.Integer(1))
     found = dfl.falsify(about(aggregate, false, scope=scope, conditions=(step,)), seconds=20, enough=1.2)
     assert found.violated
@@ -335,7 +359,10 @@ def test_rational_numbers_evaluate_maxima_and_sums():
 
 def test_a_rate_of_a_sum_is_that_of_the_mean_times_the_rounds():
     theorem = dfl.bounds.get("dfedsam.corollary_4_6", "corrected")
-    theorem = replace(theorem, lhs=replace(theorem.lhs, aggregate="mean", first=sp.S.Zero, last=S["T"] - 1))
+    theorem = replace(
+        theorem,
+        lhs=replace(theorem.lhs, aggregate="mean", first=sp.S.Zero, last=S["T"] - 1),
+    )
     total = replace(theorem, lhs=replace(theorem.lhs, aggregate="sum"))
     for T in (100, 10**7):
         experiment = clients(theorem, T=T, sigma_l=1.0)
@@ -374,7 +401,8 @@ def test_a_measure_that_only_begins_like_another_is_not_evaluated_as_it():
         _two(value, np.ones(1), np.ones(1), {"L_u": 1.0, "L_v": 1.0})
     with pytest.raises(InputError):
         rational.verify(
-            trap(), replace(PRINTED, lhs=LeftSide("grad_norm_sq_of_mine", "X", "mean", unit=VALUE))
+            trap(),
+            replace(PRINTED, lhs=LeftSide("grad_norm_sq_of_mine", "X", "mean", unit=VALUE)),
         )
 
 
@@ -384,7 +412,7 @@ def test_matrices_of_an_unknown_law_are_not_drawn():
     with pytest.raises(InputError, match="symetric"):
         networks(replace(about("mean", 1), scope=scope))
     with pytest.raises(InputError, match="symetric"):
-        _network("symetric")
+        network_strategy("symetric")
 
 
 # -- no dispatch takes an unknown aggregate for a known one -------------------------------------------------

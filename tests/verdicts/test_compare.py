@@ -583,7 +583,7 @@ def test_a_measure_that_looks_at_the_next_round_has_its_chance(measure, chance):
     reading = LeftHandSide(run, replace(thm, lhs=replace(thm.lhs, measure=measure, unit=None)))
     assert reading.rounds.tolist() == [0]
     assert reading.exact is not chance
-    assert reading.sure_rounds.tolist() == [not chance]
+    assert reading.equal_rounds.tolist() == [not chance]
     assert bool(np.ptp(reading.samples) > 0) is chance
 
 

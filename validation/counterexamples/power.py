@@ -50,8 +50,18 @@ if TYPE_CHECKING:
     from dfltheory.bounds.theorem import Theorem
 
 SEARCH = (
-    "certify", "core", "cube", "families", "networks", "problems", "reach", "score", "search", "special",
-)  # fmt: skip
+    "candidate_values",
+    "certify",
+    "core",
+    "cube",
+    "families",
+    "networks",
+    "problems",
+    "reach",
+    "score",
+    "search",
+    "special",
+)
 """The modules on which it depends what a search finds."""
 _WITHOUT = "without the assumption of"
 ENOUGH = 1.05
