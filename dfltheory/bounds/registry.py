@@ -137,8 +137,9 @@ class Registry:
     # -- statements ------------------------------------------------------------------------------------
 
     def keys(self, paper: str | None = None, *, all: bool = False) -> tuple[str, ...]:
-        """The keys of theorems, corollaries, rates and lower bounds (of one paper); with ``all`` also of
-        lemmas.
+        """The keys of theorems, corollaries, rates and lower bounds (of one paper).
+
+        With ``all`` also those of lemmas and controls; controls are also listed if their paper is named.
 
         >>> bounds.keys("lian2017")   # doctest: +SKIP
         ('lian2017.rate',)
@@ -146,7 +147,8 @@ class Registry:
         found = []
         for name in self.papers() if paper is None else (paper,):
             for key, variants in self.load(name).items():
-                if all or any(theorem.kind in _MAIN for theorem in variants.values()):
+                listed = [t for t in variants.values() if paper is not None or not t.control]
+                if all or any(theorem.kind in _MAIN for theorem in listed):
                     found.append(key)
         return tuple(found)
 

@@ -14,6 +14,7 @@ from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 from dfltheory.algorithms.base import Algorithm
+from dfltheory.bounds.scope import ANY
 from dfltheory.bounds.symbols import GLOSSARY, LENGTH, STEP, Quantity
 from dfltheory.errors import InputError, UnknownNameError
 from dfltheory.own import own_name
@@ -140,7 +141,12 @@ def hyperparameters(theorem: Theorem) -> tuple[dict[str, Quantity], dict[str, An
     for f in fields(cls):
         name = cls.glossary.get(f.name, f.name)
         required = [scope.letters[n] for n in (name, f.name) if n in scope.letters]
-        if required:
+        if required and required[0] == ANY:
+            if f.default is MISSING:
+                free[f.name] = theorem.glossary[name]
+            else:
+                fixed[f.name] = f.default  # one of the values that the statement covers
+        elif required:
             fixed[f.name] = required[0]
         elif f.name in summands:
             if f.default is not MISSING:
