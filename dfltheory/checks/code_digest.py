@@ -12,7 +12,10 @@ AUDITING = (PACKAGE / "bounds", PACKAGE / "checks")
 
 
 def code_digest(*folders: Path) -> str:
-    """A digest of the Python and TOML files of folders; of Python without comments, docstrings, blank lines."""
+    """A digest of the Python and TOML files of folders.
+
+    Comments, docstrings and blank lines of Python files are left out.
+    """
     digest = hashlib.sha256()
     for folder in folders:
         for path in sorted([*folder.rglob("*.py"), *folder.rglob("*.toml")]):
