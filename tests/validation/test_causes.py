@@ -16,8 +16,9 @@ from dfltheory.counterexamples.divergence import along
 from dfltheory.counterexamples.members import MEMBERS, kinds, replayed
 from dfltheory.errors import InputError
 from validation.pages.errata_entries import entry_lines
-from validation.papers import PAPERS, errata, statement
+from validation.papers import PAPERS, statement
 from validation.papers.causes import citations, explain, explain_file
+from validation.papers.erratum import errata
 
 DOCS = Path(__file__).parents[2] / "docs"
 SAVED = DOCS / "counterexamples"
