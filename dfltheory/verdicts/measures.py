@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,8 +51,8 @@ METRICS = {"dist_sq": dist_sq}
 class Gap(NamedTuple):
     """f - f* at one round, and its absolute rounding error."""
 
-    value: Numbers
-    error: Numbers
+    value: Any  # numbers, (S,) or (P,) arrays, or fractions
+    error: Any
 
 
 class Derived(NamedTuple):

@@ -26,10 +26,11 @@ from typing import Any
 
 import numpy as np
 import sympy as sp
+from numpy.typing import ArrayLike
 
 from dfltheory.bounds.symbols import GRADIENT, GRADIENT_SQ, LENGTH, LENGTH_SQ, VALUE
 from dfltheory.bounds.theorem import LeftSide, Theorem
-from dfltheory.verdicts.measures import Numbers, Sizes
+from dfltheory.verdicts.measures import Array, Numbers, Sizes
 
 LEAST = 1e-290
 """Squares, and bounds on them, below this have lost digits to underflow, or their factors may have."""
@@ -45,17 +46,17 @@ class RoundingError:
     shift: Numbers = 0.0
     relative: Numbers = 0.0
 
-    def lowered(self, values: Numbers) -> Numbers:
+    def lowered(self, values: ArrayLike) -> Array:
         """The least true values that rounding could have turned into these; 0 below :data:`LEAST`."""
-        values = np.asarray(values, dtype=float)
-        values = np.maximum(values * (1 - np.minimum(self.relative, 1.0)) - self.shift, 0.0)
-        least = np.maximum(np.sqrt(values) - self.root, 0.0) ** 2
+        measured = np.asarray(values, dtype=float)
+        shifted = np.maximum(measured * (1 - np.minimum(self.relative, 1.0)) - self.shift, 0.0)
+        least = np.maximum(np.sqrt(shifted) - self.root, 0.0) ** 2
         return np.where(least < LEAST, 0.0, least)
 
-    def raised(self, values: Numbers) -> Numbers:
+    def raised(self, values: ArrayLike) -> Array:
         """The largest true values that rounding could have turned into these."""
-        values = np.maximum(np.asarray(values, dtype=float), 0.0)
-        return (np.sqrt(values * (1 + self.relative) + self.shift) + self.root) ** 2
+        measured = np.maximum(np.asarray(values, dtype=float), 0.0)
+        return (np.sqrt(measured * (1 + self.relative) + self.shift) + self.root) ** 2
 
     @property
     def of_zero(self) -> Numbers:
