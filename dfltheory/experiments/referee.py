@@ -24,7 +24,7 @@ from dfltheory.checks.headlines import corrected_variant, examined, headline, na
 from dfltheory.checks.run import audit
 from dfltheory.checks.vacuous import trivials
 from dfltheory.counterexamples import core, score
-from dfltheory.counterexamples.certify import known
+from dfltheory.counterexamples.candidate_values import counterexample_values
 from dfltheory.counterexamples.describe import counterexample_lines, refuted_by
 from dfltheory.counterexamples.document import built, read_document
 from dfltheory.counterexamples.finding import instance_of, replay
@@ -192,7 +192,8 @@ def _along(
     """What a saved instance measures, and the bounds at its constants, at horizons up to its own."""
     instance = built(instance_of(file)[0])
     batch, T = core.Batch.of(instance), instance.rounds
-    values = known(instance.run(rounds=min(T + 2, 50), progress=False), theorem, batch, T)
+    run = instance.run(rounds=min(T + 2, 50), progress=False)
+    values = counterexample_values(run, theorem, batch, T)
     path = score.followed(theorem, batch, T)
     numbers = {name: np.asarray(value, dtype=float) for name, value in values.items()}
     data = score.left_side(theorem, batch, path, numbers)
