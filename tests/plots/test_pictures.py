@@ -342,7 +342,8 @@ def test_tables_of_the_page_agree_with_stored_verdicts(study):
         for part in (short, long)
     )
     for document, (case, _), row, full in zip(documents, study.verdicts, shown, whole, strict=True):
-        shown_kind = f"{MARKS[document['kind']]} {told(verdict_from_dict(document))}"
+        kind_in_words = told(verdict_from_dict(document))
+        shown_kind = f"{MARKS[document['kind']]} {kind_in_words}"
         place = ", ".join(part for part in (case.column, case.row) if part)
         assert row[:3] == [place, document["key"], document["variant"]]
         assert (row[3], full[2]) == (shown_kind, shown_kind)
