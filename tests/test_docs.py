@@ -238,7 +238,9 @@ def test_assumptions_and_rates_are_mathematics(monkeypatch):
             letters = {n: expression_latex(GLOSSARY[n].symbol, theorem) for n in ("m", "lam")}
             for start, end in ((r"11'/m\| = ", f"{letters['lam']} < 1"), ("(1/", f"{letters['m']})")):
                 assert all(rest.startswith(end) for rest in text.split(start)[1:]), text
-    corrected = bounds.get("dfedadmm.theorem_1", "corrected_b2")  # psi in the paper's own letters
+    corrected = bounds.get(
+        "dfedadmm.theorem_1", "corrected_no_bounded_gradients"
+    )  # psi in the paper's own letters
     told = [plain(text, corrected) for text in corrected.assumptions]
     assert "W symmetric doubly stochastic with ||W - 11'/m|| = lam < 1" in told
     assert "(1/m) sum_i ||grad f_i(x) - grad f(x)||^2 <= sigma_g^2 for all x" in told

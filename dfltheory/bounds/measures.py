@@ -10,8 +10,10 @@ from __future__ import annotations
 import difflib
 from typing import Literal, NamedTuple, get_args
 
+import sympy as sp
+
 from dfltheory.bounds.symbols import GRADIENT_SQ, LENGTH, LENGTH_SQ, VALUE
-from dfltheory.bounds.units import ONE, Unit, unit
+from dfltheory.bounds.units import ONE, Expr, Unit, unit
 from dfltheory.errors import InputError, UnknownNameError, one_of
 
 Aggregate = Literal["mean", "min", "max", "sum", "last", "each"]
@@ -61,6 +63,13 @@ MEASURES_OF_RUNS: dict[str, Measure] = {
     "two_block_value": Measure(VALUE, r"F(\bar u^t, V^t)"),
 }
 """What a run records, or what follows from it."""
+
+BLOCK_FACTORS: dict[str, tuple[str, str]] = {
+    "two_block": ("1/L_u", "1/L_v"),
+    "two_block_next": ("1/L_u", "1/L_v"),
+    "two_block_weighted": ("eta_u*K_u/4", "eta_v*K_v/4"),
+}
+"""Factors of the squared gradients of the shared and of the personal part in the measures of two blocks."""
 
 _IN_PROOFS: dict[str, Measure] = {
     "T1_u": Measure(VALUE),
@@ -147,6 +156,13 @@ def _unit_of_own(measure: str, given: Unit | None) -> Unit:
             "A metric of your own needs its unit: LeftSide(..., unit=bounds.units.unit(f=..., x=...))"
         )
     return given
+
+
+def latex_of_left(measure: str, aggregate: str, first: Expr, last: Expr) -> str:
+    """The left-hand side of a measure of runs in LaTeX; empty if the measure is not of runs."""
+    if measure not in MEASURES_OF_RUNS:
+        return ""
+    return latex_of(measure, aggregate, sp.latex(first), sp.latex(last))
 
 
 def latex_of(measure: str, aggregate: str, first: str, last: str) -> str:

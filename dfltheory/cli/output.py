@@ -140,7 +140,7 @@ def changes(
 
 def first_task(name: str, **values: Any) -> dict[str, Any]:
     """A task with those of the values that it takes, and does not know better (default: None) by itself."""
-    from dfltheory.training.document import options_of
+    from dfltheory.training.options import options_of
 
     known = options_of("task", name)
     return {"name": name} | {n: v for n, v in values.items() if n in known and known[n].default is not None}

@@ -11,28 +11,23 @@ import numpy as np
 
 from dfltheory import number_format as numerals
 from dfltheory.bounds.measures import GRADIENT_MEASURES
+from dfltheory.counterexamples.candidate_values import SIMULATED, counterexample_values
 from dfltheory.counterexamples.confirm import abnormal, unconfirmed
 from dfltheory.counterexamples.core import FULL, Batch
 from dfltheory.counterexamples.core import run as simulate
 from dfltheory.counterexamples.families import scheduled
-from dfltheory.counterexamples.reach import CONVEX
 from dfltheory.counterexamples.score import (
     ADDS_UP,
     FLOOR,
-    SIMULATED,
-    along,
     at_horizon,
-    glossary,
     ratio_at,
-    simulated,
     sizes_of,
 )
 from dfltheory.errors import InputError
-from dfltheory.graphs import push_sum_constants
-from dfltheory.verdicts.applicable import obstacle_of
-from dfltheory.verdicts.reading import METRICS, Reading, ahead, bound_error, measured
-from dfltheory.verdicts.rounding import measure_error
-from dfltheory.verdicts.schedule import network_values
+from dfltheory.verdicts.applicability import obstacle_of
+from dfltheory.verdicts.left_hand_side import LeftHandSide
+from dfltheory.verdicts.measures import METRICS, measured, rounds_ahead
+from dfltheory.verdicts.rounding import bound_error, measure_error
 from dfltheory.verdicts.statistics import Interval, max_interval, mean_interval, min_interval
 
 if TYPE_CHECKING:
@@ -127,9 +122,9 @@ def certify(instance: Instance, theorem: Theorem) -> Certificate:
     for rounds, seeds in itertools.product((T,) if at_once else ROUNDS, several):
         run = instance.run(rounds=rounds, seeds=seeds, evaluate_every=1, progress=False, metrics=asked)
         if noisy or not values:
-            values = known(run, theorem, batch, T)
+            values = counterexample_values(run, theorem, batch, T)
             exact, again = at_horizon(theorem, batch, values, T)
-        off = _relative_error(theorem, values | {"T": T}, exact)
+        off = _relative_error(theorem, values, exact)
         if noisy:
             told, at_T = _noisy(run, theorem, values), None
         else:
@@ -138,7 +133,7 @@ def certify(instance: Instance, theorem: Theorem) -> Certificate:
         seen &= noisy or at_T is not None or T > FULL  # and at its own horizon, where that can be run
         if seen or exact["ratio"] <= 1.0 + off or (noisy and told["ratio"] <= 1.0):  # nothing is open
             break
-    obstacles, conditions = _inside(run, theorem, values | {"T": T})
+    obstacles, conditions = _inside(run, theorem, values)
     if 1 < exact["ratio"] <= 1 + off:
         obstacles.append(
             f"it exceeds the bound by {exact['ratio'] - 1:.1g} of it, and rounding may by {off:.1g}"
@@ -175,41 +170,6 @@ def _doubts(theorem: Theorem, values: dict[str, Any], certificate: Certificate) 
     return doubts + unconfirmed(theorem, at_core, core["bound"], least, conditions=False)
 
 
-def known(run: History, theorem: Theorem, batch: Batch, T: int) -> dict[str, Any]:
-    """The glossary's values of a run, from the task's and the network's own constants, and what a statement
-    asks of the trajectory: the gap at its start, second moment, diversity along it."""
-    values: dict[str, Any] = {k: v for k, v in run.values().items() if v is not None}
-    if batch.led is not None:  # the run does not tell it, for theorems that are not about such noise
-        values["sigma_l"] = float(batch.sigma[0, 0])
-    if theorem.lhs.start:
-        values["f0_gap"] = float(run.loss[:, theorem.lhs.start].mean()) - float(run.constants.f_star or 0.0)
-    if "S2" in theorem.needs:
-        values["S2"] = float(simulate(batch, min(T, SIMULATED), moments=True).moment[0])
-        values.setdefault("B", values["S2"] ** 0.5)  # along the run, where nothing bounds it everywhere
-    if {"delta", "C", "q", "window"} & set(theorem.needs) - set(values):
-        values = network_values(theorem, run.topology) | values
-    if batch.period > 1 and "window" in theorem.needs:  # a run tells that of one round, in mean square
-        told = push_sum_constants(run.topology)
-        values |= {name: getattr(told, name) for name in ("delta", "C", "q", "window")}
-    if batch.two:
-        path = simulate(batch, simulated(theorem, min(T, SIMULATED)))
-        told, _ = glossary(theorem, batch, path)
-        values |= {name: float(told[name][0]) for name in ("f0_gap", "x0_spread")}
-        values["delta_u"] = float(np.sqrt(along(path.diversity, T)[0]))  # type: ignore[arg-type]
-    elif missing := CONVEX & (set(theorem.needs) - set(values)):
-        told, _ = glossary(theorem, batch, simulate(batch, 1))
-        values |= {name: float(told[name][0]) for name in missing}
-    if not batch.two:  # what rounding leaves of a gap between large values, as in the search
-        values["f0_gap"] = max(values["f0_gap"], 0.0) + _unsure(batch)["f_error"]
-    if "rho0" in theorem.needs:  # rho = rho0/sqrt(T)
-        values["rho0"] = float(values.get("rho", 0.0)) * T**0.5
-    return values
-
-
-def _unsure(batch: Batch) -> dict[str, float]:
-    return {name: float(v[0]) for name, v in batch.clients.unsure(batch.x0[..., 0]).items()}
-
-
 def _measured(run: History, theorem: Theorem) -> Any:
     """The theorem's measure in every round in which it is known, (seeds, rounds), less what rounding may have
     added to it."""
@@ -217,7 +177,7 @@ def _measured(run: History, theorem: Theorem) -> Any:
     data = measured(run, name)
     if data is None:
         raise InputError(f"the run does not measure {name}, which {theorem} is about")
-    return Reading(run, theorem).lowered(data[:, : run.rounds + 1 - ahead(name)])
+    return LeftHandSide(run, theorem).lowered(data[:, : run.rounds + 1 - rounds_ahead(name)])
 
 
 def _sure(
@@ -284,4 +244,4 @@ def _inside(run: History, theorem: Theorem, values: dict[str, Any]) -> tuple[lis
     return broken or ([] if outside is None else [outside]), conditions
 
 
-__all__ = ["Certificate", "certify", "core_says", "known", "number"]
+__all__ = ["Certificate", "certify", "core_says", "number"]

@@ -19,6 +19,8 @@ from dfltheory.bounds.rational_values import RationalValues
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.counterexamples.digits import about, short
 from dfltheory.errors import InputError
+from dfltheory.verdicts.measures import Gap
+from dfltheory.verdicts.run_values import Source, Values, run_values
 
 ROUNDS, BITS, ZERO = 5000, 30000, Fraction(0)  # at most: the digits grow with every step
 FREE = {"rho": 0, "Q": 1, "alpha": 0, "lam": 0}  # beside eta and K; and what absent ones are
@@ -96,6 +98,28 @@ class _Clients:
         return y - by["lam"] * dual, dual + pull * (x - y), way, far if flat else 0
 
 
+class FractionRun(Source):
+    """Values in rational numbers, which have no rounding error.
+
+    Only what is known exactly is a value: nothing is derived, since roots are irrational.
+    """
+
+    def __init__(self, constants: Values, start_value: Fraction, x0_sq: Fraction):
+        self._constants, self._start_value, self._x0_sq = constants, start_value, x0_sq
+
+    def constants(self, theorem: Theorem) -> Values:
+        return self._constants
+
+    def start(self, theorem: Theorem) -> Values:
+        return {"x0_sq": self._x0_sq}
+
+    def gap(self, theorem: Theorem) -> Gap:
+        return Gap(self._start_value - self._constants["f_star"], Fraction(0))
+
+    def derived(self, theorem: Theorem, values: Values) -> Values:
+        return {}
+
+
 def _in_scope(theorem: Theorem, name: str, given: Mapping[str, Any]) -> None:
     """Refuse an algorithm, or a value of a hyperparameter, that the theorem does not cover."""
     named = [
@@ -168,9 +192,10 @@ def verify(instance: Mapping[str, Any], theorem: Theorem) -> Exact:
         case other:
             raise InputError(f"{theorem}: the aggregate {other!r} is not checked in rational numbers")
     why = why if end >= span.stop else f"the rounds after {end - 1} count as 0"
-    gossip = dict.fromkeys(("lam", "q"), abs(1 - 2 * w)) | {"m": 2, "C": 1, "delta": 1, "x0_sq": x0_sq}
-    values: dict[str, Any] = by | gossip | clients.constants() | {"lam_admm": by["lam"], "T": T}
-    values["f0_gap"] = clients.value(means[: theorem.lhs.start + 1][-1]) - values["f_star"]
+    gossip = dict.fromkeys(("lam", "q"), abs(1 - 2 * w)) | {"m": 2, "C": 1, "delta": 1}
+    constants: dict[str, Any] = by | gossip | clients.constants() | {"lam_admm": by["lam"], "T": T}
+    start = clients.value(means[: theorem.lhs.start + 1][-1])
+    values = run_values(FractionRun(constants, start, x0_sq), theorem)
     if missing := set(theorem.needs) - set(values):
         raise InputError(f"no rational number is known for {', '.join(sorted(missing))}")
     known = {name: Fraction(values[name]) for name in theorem.needs}

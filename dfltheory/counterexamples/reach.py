@@ -1,6 +1,6 @@
 """What the search holds fast and what it draws, by a theorem's scope alone.
 
-The rules are those by which :mod:`dfltheory.verdicts.applicable` judges a run, so that whatever is found is a
+The rules are those of :mod:`dfltheory.verdicts.applicability`, so that whatever is found is a
 run that the theorem speaks of. What is outside of the search is refused in one line, never searched with
 another algorithm. Assumptions in words are not read.
 """
@@ -14,10 +14,10 @@ from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 from dfltheory.algorithms.base import Algorithm
-from dfltheory.bounds.symbols import BUILT_IN, GLOSSARY, LENGTH, STEP, Quantity
+from dfltheory.bounds.symbols import GLOSSARY, LENGTH, STEP, Quantity
 from dfltheory.errors import InputError, UnknownNameError
 from dfltheory.own import own_name
-from dfltheory.verdicts.applicable import ABSENT, spoken_of, unrestricted_steps
+from dfltheory.verdicts.applicability import absent_values, quantities_of, unrestricted_steps
 
 if TYPE_CHECKING:
     from dfltheory.bounds.theorem import Theorem
@@ -30,22 +30,15 @@ MEASURES: dict[bool, tuple[str, ...]] = {
 
 
 CONVEX = frozenset(("mu", "mu_each", "x_star_sq", "sigma_star", "Gamma"))
-"""What the search knows of convex problems, beside the glossary's own names."""
+"""What the search knows of convex problems."""
+
+NOT_COMPUTED = frozenset(("dist_now", "gap_now", "offset"))
+"""Quantities of the glossary that the search does not compute."""
 
 
 def convex(theorem: Theorem) -> bool:
     """Does it ask how convex its problems are, so that no others are to be drawn?"""
     return bool({"mu", "mu_each"} & set(theorem.needs))
-
-
-def registered(theorem: Theorem) -> bool:
-    """Is it a statement of the registry, the very object?"""
-    from dfltheory import bounds
-
-    try:
-        return bounds.get(theorem.key, theorem.variant) is theorem
-    except UnknownNameError:
-        return False
 
 
 class CodeNeededError(InputError):
@@ -137,7 +130,8 @@ def hyperparameters(theorem: Theorem) -> tuple[dict[str, Quantity], dict[str, An
         A field that neither the scope nor the bound speaks of, and that has no value at which it is absent.
     """
     cls, scope = algorithm_class(theorem), theorem.scope
-    spoken = spoken_of(theorem) | unrestricted_steps(theorem, cls)
+    absent = absent_values(theorem)
+    spoken = quantities_of(theorem) | unrestricted_steps(theorem, cls)
     summed = {name for whole in spoken & {*cls.summed_up} for name in cls.summed_up[whole][0]}
     free: dict[str, Quantity] = {}
     fixed: dict[str, Any] = {}
@@ -149,9 +143,9 @@ def hyperparameters(theorem: Theorem) -> tuple[dict[str, Quantity], dict[str, An
         elif f.name in summed:  # as the class has it, where it has a default
             fixed |= {} if f.default is MISSING else {f.name: f.default}
         elif name in spoken:
-            free[f.name] = GLOSSARY[name]
-        elif name in ABSENT:
-            fixed[f.name] = ABSENT[name]
+            free[f.name] = theorem.glossary[name]
+        elif name in absent:
+            fixed[f.name] = absent[name]
         else:
             raise InputError(
                 f"falsify cannot search {theorem}: it does not say at which {name} (see Scope.letters)"
@@ -160,16 +154,17 @@ def hyperparameters(theorem: Theorem) -> tuple[dict[str, Quantity], dict[str, An
 
 
 def unknown(theorem: Theorem) -> list[str]:
-    """What the theorem asks for that is neither the glossary's own, nor known of convex problems, nor a
-    hyperparameter that the search can draw: a step size, a count, a share, or a radius."""
+    """What the theorem needs that the search neither computes nor can draw as a hyperparameter: a step size,
+    a count, a share, or a radius."""
     cls = algorithm_class(theorem)
     own = {cls.glossary.get(f.name, f.name) for f in fields(cls)} | {*cls.summed_up}
-    odd = {n for n in own & set(theorem.needs) if not _drawn(GLOSSARY[n])}
-    return sorted(set(theorem.needs) - BUILT_IN - CONVEX - (own - odd))
+    drawn = {n for n in own & set(theorem.needs) if _drawn(theorem.glossary[n])}
+    computed = GLOSSARY.keys() - NOT_COMPUTED
+    return sorted(set(theorem.needs) - computed - drawn)
 
 
 def _drawn(letter: Quantity) -> bool:
-    return letter.step or letter.whole or letter.high == 1 or letter.unit == LENGTH
+    return letter.step or letter.integer or letter.high == 1 or letter.unit == LENGTH
 
 
 def check(theorem: Theorem) -> None:
@@ -190,7 +185,7 @@ def check(theorem: Theorem) -> None:
     free, fixed = hyperparameters(theorem)
     if names := unknown(theorem):
         raise InputError(f"falsify cannot search {theorem}: it does not know {', '.join(names)}")
-    held = [name for name in fixed if GLOSSARY.get(name) is not None and GLOSSARY[name].step]
+    held = [name for name in fixed if name in theorem.glossary and theorem.glossary[name].step]
     odd = [n for n, q in free.items() if q.step and q.unit not in (STEP, GLOSSARY["eta_v"].unit)]
     if held or odd:
         raise InputError(f"falsify cannot search {theorem}: it cannot hold {(held or odd)[0]} fast")
@@ -206,7 +201,6 @@ __all__ = [
     "convex",
     "hyperparameters",
     "reference_to",
-    "registered",
     "unknown",
     "with_classes",
 ]

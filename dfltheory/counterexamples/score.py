@@ -9,10 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dfltheory.bounds.measures import GRADIENT_MEASURES
-from dfltheory.counterexamples.core import CYCLE, FULL, Batch, Path, fixed_points, run
-from dfltheory.counterexamples.reach import convex
+from dfltheory.counterexamples.candidate_values import SIMULATED, candidate_values, simulated_rounds
+from dfltheory.counterexamples.core import FULL, Batch, Path, fixed_points, run
 from dfltheory.errors import InputError
-from dfltheory.verdicts.rounding import LEAST, Sizes, measure_error, memory_of
+from dfltheory.verdicts.measures import Block, Sizes, memory_of
+from dfltheory.verdicts.rounding import LEAST, measure_error
 
 if TYPE_CHECKING:
     from dfltheory.bounds.theorem import Theorem
@@ -27,8 +28,6 @@ FLOOR = 1e-9
 """Squared gradients below this share of B^2 count as zero: rounding must never look like a violation."""
 ADDS_UP = ("f_gap", "dist_sq", "consensus")
 """Measures whose rounding error grows with the horizon, as errors of the models add up."""
-SIMULATED = 4096
-"""Rounds that are simulated at most; later ones repeat the last where nothing moves any more."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +57,7 @@ def score(theorem: Theorem, batch: Batch, rounds: int, T: int = 0) -> Scores:
         long = [far for far in LONG if far <= NOISY or not batch.chance]
         horizons = np.array([*np.unique(np.round(np.geomspace(2, rounds - 1, 12)).astype(int)), *long])
     first = int(min(T, batch.longest)) if 0 < T <= SIMULATED else rounds
-    path = run(batch, simulated(theorem, first), "S2" in theorem.needs)
+    path = run(batch, simulated_rounds(theorem, first), "S2" in theorem.needs)
     best = compared(theorem, batch, path, horizons)
     if theorem.scope.common_start or batch.sigma.any() or batch.period > 1:
         return best
@@ -68,17 +67,12 @@ def score(theorem: Theorem, batch: Batch, rounds: int, T: int = 0) -> Scores:
     return better(still, best)
 
 
-def simulated(theorem: Theorem, rounds: int) -> int:
-    """Rounds to be run so that the measure is known before round ``rounds``: of two blocks it looks ahead."""
-    return rounds + theorem.scope.two_blocks
-
-
 def admissible(theorem: Theorem, batch: Batch, T: int) -> bool:
     """Does any candidate meet every condition, as far as two rounds tell?"""
-    known, valid = glossary(theorem, batch, run(batch, 2, "S2" in theorem.needs))
-    known |= {"T": np.full(batch.size, float(T or LONG[0]))}
-    known["rho0"] = known["rho"] * np.sqrt(known["T"])
-    return bool((valid & (violation(theorem, {n: known[n] for n in theorem.needs}) == 0)).any())
+    path = run(batch, 2, "S2" in theorem.needs)
+    known, valid = candidate_values(theorem, batch, path, [T or LONG[0]])
+    unmet = violation(theorem, {name: known[name] for name in theorem.needs})
+    return bool((valid & (unmet == 0)).any())
 
 
 def better(one: Scores, other: Scores) -> Scores:
@@ -133,7 +127,9 @@ def sizes_of(theorem: Theorem, batch: Batch, path: Path, known: dict[str, Any], 
     noise = np.sqrt((batch.sigma**2).sum(-1))
     lam, eta = known.get("lam", known.get("q")), known.get("eta")
     unsure = batch.clients.unsure(batch.x0[..., 0])
-    blocks = {f"_{b}": (known.get(f"eta_{b}"), known.get(f"K_{b}", 1), known.get(f"L_{b}")) for b in "uv"}
+    blocks = {}
+    for b in "uv":
+        blocks[f"_{b}"] = Block(known.get(f"eta_{b}"), known.get(f"K_{b}", 1), known.get(f"L_{b}"))
     return Sizes(
         eps=np.finfo(float).eps,
         tiny=np.finfo(float).tiny,
@@ -186,7 +182,7 @@ def floor(theorem: Theorem, batch: Batch, data: Array, known: dict[str, Array]) 
 
 def compared(theorem: Theorem, batch: Batch, path: Path, horizons: Array) -> Scores:
     """Left-hand sides at horizons (H,) over the bound there: the worst of each candidate."""
-    known, valid = glossary(theorem, batch, path)
+    known, valid = candidate_values(theorem, batch, path, horizons)
     data = left_side(theorem, batch, path, known)
     still, until = path.still, np.inf
     if theorem.lhs.measure in GRADIENT_MEASURES:  # which stays where gradients are constant
@@ -196,11 +192,6 @@ def compared(theorem: Theorem, batch: Batch, path: Path, horizons: Array) -> Sco
     counts = np.array([summands(theorem, int(T)) for T in horizons])[:, None]
     left = np.where(left < floor(theorem, batch, data, known) * counts, 0.0, left)
     grid = {name: np.broadcast_to(v, left.shape) for name, v in known.items()}
-    grid["T"] = np.repeat(horizons[:, None], batch.size, axis=1)
-    grid["rho0"] = grid["rho"] * np.sqrt(grid["T"])
-    if path.diversity is not None:
-        told = np.sqrt(np.stack([along(path.diversity, int(T)) for T in horizons]))
-        grid["delta_u"] = np.where(np.isfinite(told), told, 1.0)
     return judged(theorem, left, grid, valid, batch.x0)
 
 
@@ -232,12 +223,6 @@ def summands(theorem: Theorem, T: int) -> int:
     return len(theorem.lhs.rounds(T)) if theorem.lhs.aggregate == "sum" else 1
 
 
-def along(diversity: Array, T: int) -> Array:
-    """The mean diversity of rounds 0..T-1, at most; the last ones come again."""
-    have = diversity[:T]
-    return (have.sum(0) + (T - len(have)) * diversity[-CYCLE:].max(0)) / T
-
-
 def judged(theorem: Theorem, left: Array, grid: dict[str, Array], valid: Array, x0: Array) -> Scores:
     """Left-hand sides (H, P) over the bound at ``grid`` (H, P); nan where a candidate is no problem."""
     horizons = grid["T"]
@@ -260,41 +245,6 @@ def judged(theorem: Theorem, left: Array, grid: dict[str, Array], valid: Array, 
         broken = violation(theorem, {k: v[0] for k, v in grid.items()})
         fitness = np.where(admissible, fitness, INADMISSIBLE - broken)
     return Scores(np.where(admissible, ratio, np.nan), fitness, horizons[at, columns], x0, niches)
-
-
-def glossary(theorem: Theorem, batch: Batch, path: Path) -> tuple[dict[str, Array], Array]:
-    """Every quantity that the theorem may ask for, (P,) each, and which candidates are problems at all."""
-    known, x0 = batch.clients.constants(), batch.x0
-    ones = np.ones(batch.size)
-    gap = path.value[min(theorem.lhs.start, len(path.value) - 1)] - known["f_star"]
-    shared = x0[..., :1] if batch.two else x0
-    valid = batch.valid & np.isfinite(known["f_star"]) & np.isfinite(path.value).all(0)
-    noise = dict(zip(("sigma_u", "sigma_v") if batch.two else ("sigma_l",), batch.sigma.T, strict=True))
-    values = {
-        **known,
-        **batch.network,
-        **noise,
-        **(unsure := batch.clients.unsure(x0[..., 0])),
-        "f0_gap": np.maximum(gap, 0.0) + unsure["f_error"],
-        "x0_sq": (x0**2).sum(-1).mean(-1),
-        "x0_spread": ((shared - shared.mean(1, keepdims=True)) ** 2).sum(-1).mean(-1),
-        "S2": path.moment,
-        "m": x0.shape[1] * ones,
-        "rho": 0.0 * ones,
-        **{n: v * ones for n, v in batch.algorithm.theory_values(x0.shape[-1]).items()},
-    }
-    if convex(theorem):
-        values |= batch.clients.at_minimizer(x0.mean((1, 2)))
-    safe = {}
-    for name, v in values.items():
-        fine = np.isfinite(v)
-        valid = valid & (fine | (name == "B" not in theorem.needs))
-        safe[name] = np.where(fine, v, 0.5 if name in ("lam", "alpha", "q") else 1.0)
-    for name in ("L", "L_u", "L_v"):
-        if name in safe:
-            valid = valid & (safe[name] > 0)
-            safe[name] = np.where(safe[name] > 0, safe[name], 1.0)
-    return safe, valid
 
 
 def violation(theorem: Theorem, values: dict[str, Array]) -> Array:
@@ -322,9 +272,9 @@ def ratio_at(
 def followed(theorem: Theorem, batch: Batch, T: int) -> Path:
     """One candidate for T rounds: :data:`SIMULATED` at most, or :data:`.core.FULL` where it moves on."""
     moments = "S2" in theorem.needs
-    path = run(batch, simulated(theorem, min(T, SIMULATED)), moments)
+    path = run(batch, simulated_rounds(theorem, min(T, SIMULATED)), moments)
     if T > SIMULATED and not path.still[0]:
-        path = run(batch, simulated(theorem, min(T, FULL)), moments)
+        path = run(batch, simulated_rounds(theorem, min(T, FULL)), moments)
     return path
 
 
@@ -346,13 +296,10 @@ def at_horizon(theorem: Theorem, batch: Batch, values: dict[str, Any], T: int) -
 __all__ = [
     "FLOOR",
     "NOISY",
-    "SIMULATED",
     "Scores",
-    "along",
     "at_horizon",
     "better",
     "followed",
-    "glossary",
     "ratio_at",
     "score",
     "sizes_of",

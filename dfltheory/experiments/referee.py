@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dfltheory.bound_atlas import best_bounds, yardstick
+from dfltheory.best_bounds import best_bounds, yardstick
 from dfltheory.bounds import registry
 from dfltheory.bounds.canonical import statement_hash
 from dfltheory.bounds.display import condition_latex, expression_latex, sequences
 from dfltheory.bounds.status import Status
-from dfltheory.bounds.symbols import GLOSSARY, step_names
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.checks.code_digest import AUDITING, code_digest
 from dfltheory.checks.everyday import everyday
@@ -30,7 +29,7 @@ from dfltheory.counterexamples.describe import counterexample_lines, refuted_by
 from dfltheory.counterexamples.document import built, read_document
 from dfltheory.counterexamples.finding import instance_of, replay
 from dfltheory.errors import InputError
-from dfltheory.experiments.experiment import installed_versions
+from dfltheory.experiments.cases import installed_versions
 from dfltheory.experiments.report import mathml, template, worded
 from dfltheory.files import check_writable, write_text
 from dfltheory.plots import look
@@ -215,16 +214,16 @@ def _along(
 def _phase(theorem: Theorem) -> tuple[Any, str]:
     """Over T and the spectral gap: speaks, vacuous, or no step size meets the conditions."""
     gap, known = next((n for n in ("lam", "q") if n in theorem.needs), None), trivials(theorem)
-    many = sum(n in theorem.needs for n in step_names()) > 2  # too many to look for the best of
+    many = len(theorem.step_names) > 2  # too many to look for the best of
     if not known or theorem.order or gap is None or many or "T" not in theorem.needs:
         return None, ""
     T, gaps = 10.0 ** np.linspace(0, 12, 49), 10.0 ** np.linspace(-4, 0, 33)
     over = {gap: np.repeat(1 - gaps, len(T)), "T": np.tile(np.round(T), len(gaps))}
-    usual = everyday(n for n in theorem.needs if n not in (*over, *step_names()))
+    usual = everyday((n for n in theorem.needs if n not in (*over, *theorem.step_names)), theorem.glossary)
     bound, known_without = best_bounds(theorem, usual | over)[0], yardstick(theorem, usual | over)
     ratio = (bound / known_without).reshape(len(gaps), len(T))
     kinds = np.select([ratio < 1, np.isfinite(ratio)], [2, 1], 0)
-    figure, axes = _axes("rounds $T$", rf"$1 - {GLOSSARY[gap].latex}$")
+    figure, axes = _axes("rounds $T$", rf"$1 - {theorem.glossary[gap].latex}$")
     from matplotlib.colors import ListedColormap
 
     colors = ("#d9d9d9", "#f0c36d", "#63b88f")
@@ -234,7 +233,7 @@ def _phase(theorem: Theorem) -> tuple[Any, str]:
     for color, label in zip(colors, ("not applicable", "vacuous", "speaks"), strict=True):
         axes.plot([], [], "s", color=color, label=label)
     axes.legend(frameon=False, loc="upper left", bbox_to_anchor=(1, 1))
-    told = ", ".join(f"${GLOSSARY[n].latex} = {v:g}$" for n, v in usual.items())
+    told = ", ".join(f"${theorem.glossary[n].latex} = {v:g}$" for n, v in usual.items())
     without = " or ".join(f"${expression_latex(limit, theorem)}$" for _, limit in known)
     return _svg(figure), worded(
         f"At {told}, with the best step sizes at each point. Vacuous: the bound says no more than {without}, "

@@ -207,6 +207,13 @@ def rounding(sequence: MixingSequence) -> float:
     return getattr(sequence, "eps", ROUNDING)
 
 
+def period_of(sequence: Any) -> int | None:
+    """Return after how many rounds the matrices repeat; None if they do not, or if it is not known."""
+    if sequence.random or getattr(sequence, "needs_losses", False):
+        return None
+    return getattr(sequence, "period", None)
+
+
 def kind_of(sequence: Any) -> str:
     """Return the kind of a sequence, a name of :data:`dfltheory.constants.SEQUENCES`.
 

@@ -13,11 +13,11 @@ from dfltheory.bounds.theorem import Theorem
 from dfltheory.confidence import upper_limits
 from dfltheory.errors import InputError
 from dfltheory.verdicts.evidence import lower_limits
-from dfltheory.verdicts.reading import Reading
+from dfltheory.verdicts.left_hand_side import LeftHandSide
 from dfltheory.verdicts.statistics import running_upper_limits, upper_of_each
 
 VerdictLike = Any
-"""A :class:`~dfltheory.verdicts.compare.Verdict`.
+"""A :class:`~dfltheory.verdicts.verdict.Verdict`.
 
 ``Verdict.plot`` imports this package, so importing the class here would be circular.
 """
@@ -45,7 +45,7 @@ def bound_over(verdict: VerdictLike, horizons: NDArray[Any], by_term: bool = Fal
     (n,) array or dict of str to (n,) array
         The bound, or its terms by name.
     """
-    thm: Theorem = verdict._theorem
+    thm: Theorem = verdict.theorem
     nothing = np.full(horizons.shape, np.nan)
     if verdict.kind == "not applicable":
         return dict.fromkeys(thm.parts, nothing) if by_term else nothing
@@ -78,7 +78,7 @@ Limits = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]
 """Estimate, lower limit and upper limit at each horizon."""
 
 
-def running_left_hand_side(reading: Reading, confidence: float) -> Limits:
+def running_left_hand_side(left: LeftHandSide, confidence: float) -> Limits:
     """Return the left-hand side at each horizon, with confidence limits.
 
     The lower limits come from e-values and stay below the estimate however similar
@@ -87,7 +87,7 @@ def running_left_hand_side(reading: Reading, confidence: float) -> Limits:
 
     Parameters
     ----------
-    reading : Reading
+    left : LeftHandSide
         A run as the theorem measures it.
     confidence : float
         Confidence level of the limits, in (0, 1).
@@ -98,49 +98,49 @@ def running_left_hand_side(reading: Reading, confidence: float) -> Limits:
         Estimate, lower limit and upper limit at the horizons 1..T.
     """
     tail = (1 - confidence) / 2
-    columns = _running_columns(reading)
+    columns = _running_columns(left)
     means = columns.mean(axis=0)
     estimate = means
-    if reading.least:
+    if left.is_minimum:
         estimate = np.minimum.accumulate(means)
-    elif reading.largest:
+    elif left.is_maximum:
         estimate = np.maximum.accumulate(means)
-    if reading.exact or columns.shape[0] == 1:
+    if left.exact or columns.shape[0] == 1:
         return estimate, estimate, estimate
-    if reading.largest:
-        return _limits_of_running_maximum(reading, columns, estimate, tail)
+    if left.is_maximum:
+        return _limits_of_running_maximum(left, columns, estimate, tail)
     finite = np.isfinite(means)  # a diverged run is infinite from then on
     low = means.copy()
     high = np.full(means.shape, np.inf)
     low[finite] = lower_limits(columns[:, finite], tail)
-    if not reading.least:
+    if not left.is_minimum:
         high[finite] = upper_limits(columns[:, finite], tail)
         return estimate, low, high
-    sure_rounds = reading.sure_rounds[finite]
-    high[finite] = running_upper_limits(columns[:, finite], tail, sure_rounds)
+    equal_rounds = left.equal_rounds[finite]
+    high[finite] = running_upper_limits(columns[:, finite], tail, equal_rounds)
     return estimate, np.minimum.accumulate(low), high
 
 
-def _running_columns(reading: Reading) -> NDArray[np.float64]:
+def _running_columns(left: LeftHandSide) -> NDArray[np.float64]:
     """Return the samples (seeds, horizons) of the left-hand side at each horizon.
 
     For a minimum or maximum they are the values of each round, for a mean or sum
     those of all rounds up to the horizon.
     """
-    samples = reading.samples
-    match reading.theorem.lhs.aggregate:
+    samples = left.samples
+    match left.theorem.lhs.aggregate:
         case "min" | "max":
             return samples
         case "sum":
             return np.cumsum(samples, axis=1)
         case "mean" | "last":
             return np.cumsum(samples, axis=1) / np.arange(1, samples.shape[1] + 1)
-    aggregate = reading.theorem.lhs.aggregate
-    raise InputError(f"{reading.theorem}: aggregate {aggregate!r} cannot be drawn")
+    aggregate = left.theorem.lhs.aggregate
+    raise InputError(f"{left.theorem}: aggregate {aggregate!r} cannot be drawn")
 
 
 def _limits_of_running_maximum(
-    reading: Reading,
+    left: LeftHandSide,
     columns: NDArray[np.float64],
     estimate: NDArray[np.float64],
     tail: float,
@@ -153,5 +153,5 @@ def _limits_of_running_maximum(
     low = columns.mean(axis=0)
     finite = np.isfinite(low)
     low[finite] = lower_limits(columns[:, finite], tail / columns.shape[1])
-    high = upper_of_each(columns, tail, reading.sure_rounds)
+    high = upper_of_each(columns, tail, left.equal_rounds)
     return estimate, np.maximum.accumulate(low), np.maximum.accumulate(high)

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dfltheory.bounds.symbols import GLOSSARY
 from dfltheory.plots import look
 from dfltheory.plots.verdicts import KNOWN, draw, families, left_side, refuted_note
 
@@ -17,8 +16,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure, SubFigure
 
     from dfltheory.bounds.clauses import LeftSide
-    from dfltheory.experiments.experiment import Outcome
-    from dfltheory.verdicts.compare import Verdict
+    from dfltheory.experiments.cases import Outcome
+    from dfltheory.verdicts.verdict import Verdict
 
 _MOST_COLUMNS = 4
 """Largest number of panels in a row if the cases do not form a grid."""
@@ -156,11 +155,11 @@ def along(outcomes: Sequence[Outcome]) -> Figure:
         )
         for (i, j), ax in np.ndenumerate(grid):
             name = names[j]
-            symbol = "1-\\lambda" if name == "lam" else GLOSSARY[name].latex
+            theorem = _verdicts_on(sides[i], outcomes)[0].theorem
+            symbol = "1-\\lambda" if name == "lam" else theorem.glossary[name].latex
             ax.set(xscale="log", yscale="log", xlabel=f"${symbol}$")
             if j == 0:
-                first = _verdicts_on(sides[i], outcomes)[0]
-                ax.set_ylabel(look.formula(first._theorem))
+                ax.set_ylabel(look.formula(theorem))
             varied = [outcome for outcome in outcomes if outcome.case.along == name]
             verdicts = [
                 verdict for verdict in _verdicts_on(sides[i], varied) if verdict.kind != "not applicable"
@@ -249,7 +248,7 @@ def _panel_places(block: Block, shape: tuple[int, int]) -> list[tuple[int, int]]
 def _draw_block(part: SubFigure, block: Block, shape: tuple[int, int]) -> Handles:
     """Draw the panels of one left-hand side; return the legend's artists by label."""
     first_verdict = block[0][1][0]
-    part.suptitle(look.formula(first_verdict._theorem), fontsize=8)
+    part.suptitle(look.formula(first_verdict.theorem), fontsize=8)
     grid = part.subplots(*shape, squeeze=False, sharex=True, sharey=True)
     title_width = 32 if shape[1] < _MOST_COLUMNS else 28
     handles: Handles = {}

@@ -14,7 +14,7 @@ from dfltheory.plots.horizons import bound_over, running_left_hand_side
 from dfltheory.plots.look import gap_label, looks, mark_violated_region, styled_axes
 from dfltheory.plots.verdicts import draw
 from dfltheory.verdicts.compare import compare
-from dfltheory.verdicts.reading import Reading
+from dfltheory.verdicts.left_hand_side import LeftHandSide
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -302,9 +302,9 @@ def _measured_limits(
     run: History, theorem: Theorem, confidence: float
 ) -> tuple[NDArray[Any], Floats, Floats, Floats]:
     """Return horizons, and the left-hand side there with its confidence limits."""
-    reading = Reading(run, theorem)
-    estimate, low, high = running_left_hand_side(reading, confidence)
-    return reading.horizons, estimate, low, high
+    left = LeftHandSide(run, theorem)
+    estimate, low, high = running_left_hand_side(left, confidence)
+    return left.horizons, estimate, low, high
 
 
 def _fill_band(ax: Axes, x: NDArray[Any], low: Floats, high: Floats, color: str) -> None:

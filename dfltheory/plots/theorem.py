@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dfltheory.bounds.symbols import GLOSSARY
+from dfltheory.bounds.reference import load
 from dfltheory.errors import InputError
 from dfltheory.plots.look import looks, style
 
@@ -44,27 +44,27 @@ def places(theorem: Theorem, name: str, values: Mapping[str, Any]) -> np.ndarray
     if name not in theorem.needs:
         known = ", ".join(theorem.needs)
         raise InputError(f"{theorem} does not depend on {name!r}; choose one of {known}")
-    entry = GLOSSARY[name]
+    entry = theorem.glossary[name]
     if entry.high == 1:
         return np.linspace(0.01, 0.99, 200)
     center = float(values.get(name, 1000.0 if name == "T" else 1.0))
     if not (np.isfinite(center) and center > 0):
         raise InputError(f"{name} = {center:g} must be positive and finite (center of the axis)")
     points = np.geomspace(center / 100, center * 100, 200)
-    if entry.whole:
+    if entry.integer:
         return np.unique(np.maximum(np.round(points), entry.low))
     return points
 
 
-def terms_over(theorem: Theorem, name: str, values: Mapping[str, Any]) -> Figure:
+def terms_over(theorem: Theorem | str, name: str, values: Mapping[str, Any]) -> Figure:
     """Draw a bound and its terms as functions of one quantity.
 
     The background is gray where a condition of the theorem fails.
 
     Parameters
     ----------
-    theorem : Theorem
-        The bound.
+    theorem : Theorem or str
+        The bound, or its key or file.
     name : str
         The quantity on the horizontal axis.
     values : mapping of str to float
@@ -82,6 +82,7 @@ def terms_over(theorem: Theorem, name: str, values: Mapping[str, Any]) -> Figure
     """
     from matplotlib.figure import Figure
 
+    theorem = load(theorem)
     grid = places(theorem, name, values)
     arguments = {**values, name: grid}
     bound = theorem.evaluate(where="ignore", **arguments)
@@ -110,7 +111,7 @@ def terms_over(theorem: Theorem, name: str, values: Mapping[str, Any]) -> Figure
                 transform=transform,
                 color="0.88",
             )
-        entry = GLOSSARY[name]
+        entry = theorem.glossary[name]
         axes.set(xscale="linear" if entry.high == 1 else "log", yscale="log")
         lowest = float(positive.max()) * 1e-12
         axes.set_ylim(bottom=max(axes.get_ylim()[0], lowest))

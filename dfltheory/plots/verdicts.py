@@ -13,13 +13,13 @@ from numpy.typing import NDArray
 from dfltheory.errors import InputError
 from dfltheory.plots import look
 from dfltheory.plots.horizons import VerdictLike, bound_over, running_left_hand_side
-from dfltheory.verdicts.reading import Reading, without_chance
+from dfltheory.verdicts.left_hand_side import LeftHandSide
+from dfltheory.verdicts.measures import is_deterministic
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from dfltheory.bounds.clauses import LeftSide
-    from dfltheory.bounds.theorem import Theorem
     from dfltheory.training.history import History
 
 KNOWN = "known without a theorem"
@@ -69,15 +69,16 @@ def draw(verdicts: Sequence[VerdictLike], ax: Axes | None = None, *, legend: boo
     """
     _require_one_left_side(verdicts)
     first = verdicts[0]
+    left: LeftHandSide = first.left_hand_side
     applicable = [v for v in verdicts if v.kind != "not applicable"]
     with look.style():
         drawn = look.axes(ax)
         if not np.isnan(first.measured.estimate):
-            _draw_measured(drawn, first._run, first._theorem, first.confidence)
+            _draw_measured(drawn, left, first.confidence)
         for family in families(applicable).values():
             _draw_family(drawn, family)
         _draw_known_values(drawn, applicable)
-        ylabel = look.formula(first._theorem)
+        ylabel = look.formula(left.theorem)
         drawn.set(xscale="log", yscale="log")
         drawn.set(xlabel="horizon $T$ (rounds)", ylabel=ylabel)
         lines = _not_applicable_lines(verdicts, with_reasons=legend)
@@ -86,7 +87,7 @@ def draw(verdicts: Sequence[VerdictLike], ax: Axes | None = None, *, legend: boo
             place = drawn.transAxes
             drawn.text(0.03, 0.03, note, transform=place, fontsize=6, in_layout=False)
         drawn.autoscale_view()
-        drawn.set_xlim(1, max(first._run.rounds, 2))
+        drawn.set_xlim(1, max(left.run.rounds, 2))
         handles, labels = drawn.get_legend_handles_labels()
         if legend and labels:
             drawn.legend(
@@ -102,7 +103,7 @@ def draw(verdicts: Sequence[VerdictLike], ax: Axes | None = None, *, legend: boo
 def _require_one_left_side(verdicts: Sequence[VerdictLike]) -> None:
     """Raise InputError unless the verdicts have runs and one left-hand side."""
     for verdict in verdicts:
-        if verdict._run is None or verdict._theorem is None:
+        if verdict.left_hand_side is None:
             raise InputError(
                 f"the verdict on {verdict.key} ({verdict.variant}) has no run and"
                 " cannot be drawn: pass the run to verdict_from_dict"
@@ -204,16 +205,15 @@ def by_left_side(verdicts: Iterable[VerdictLike]) -> list[list[VerdictLike]]:
 
 def left_side(verdict: VerdictLike) -> LeftSide:
     """Return the left-hand side of a verdict without its description in words."""
-    return replace(verdict._theorem.lhs, averaging="")
+    return replace(verdict.theorem.lhs, averaging="")
 
 
-def _draw_measured(ax: Axes, run: History, thm: Theorem, confidence: float) -> None:
+def _draw_measured(ax: Axes, left: LeftHandSide, confidence: float) -> None:
     """Draw the measured left-hand side with its confidence band."""
-    reading = Reading(run, thm)
-    count = reading.horizons.size
+    count = left.horizons.size
     kept = np.unique(np.geomspace(1, count, _MOST_POINTS).round().astype(int)) - 1
-    horizons = reading.horizons[kept]
-    limits = running_left_hand_side(reading, confidence)
+    horizons = left.horizons[kept]
+    limits = running_left_hand_side(left, confidence)
     estimate, low, high = (values[kept] for values in limits)
     # Lower limits of 0 cannot be shown on a logarithmic axis and must not stretch it.
     positive = estimate[np.isfinite(estimate) & (estimate > 0)]
@@ -229,15 +229,15 @@ def _draw_measured(ax: Axes, run: History, thm: Theorem, confidence: float) -> N
     marker: dict[str, Any] = {}
     if horizons.size == 1:  # a line through one point is invisible
         marker = {"marker": "o", "markersize": 4}
-    aggregate = _AGGREGATES[thm.lhs.aggregate]
-    label = f"measured, {aggregate} ({_band_description(run, confidence)})"
+    aggregate = _AGGREGATES[left.theorem.lhs.aggregate]
+    label = f"measured, {aggregate} ({_band_description(left.run, confidence)})"
     ax.plot(horizons, estimate, label=label, **look.MEASURED, **marker)
 
 
 def _band_description(run: History, confidence: float) -> str:
     if run.grad_norm_sq.shape[0] > 1:
         return f"{100 * confidence:g} % band"
-    return "exact" if without_chance(run) else "one seed, no band"
+    return "exact" if is_deterministic(run) else "one seed, no band"
 
 
 @dataclass(frozen=True, eq=False)

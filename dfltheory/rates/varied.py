@@ -10,15 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dfltheory import graphs
-from dfltheory.bounds.symbols import GLOSSARY
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.errors import InputError
 from dfltheory.graphs.matrices import to_dense
 from dfltheory.rates.measured import known_values
 from dfltheory.rates.predicted import GAP
-from dfltheory.training.document import options_of
 from dfltheory.training.instance import Instance, make_network, make_task
-from dfltheory.verdicts.schedule import letters_of
+from dfltheory.training.options import options_of
+from dfltheory.verdicts.schedule import hyperparameter_fields
 
 TASK_OPTIONS = {"m": "m", "sigma_l": "sigma", "sigma_g": "zeta", "sigma_u": "sigma_u", "sigma_v": "sigma_v"}
 """Glossary name -> the option of a named task that sets it."""
@@ -43,17 +42,19 @@ def with_value(experiment: Instance, theorem: Theorem, vary: str, value: float) 
     InputError
         If the experiment cannot be varied in this quantity.
     """
-    if vary in GLOSSARY:
-        GLOSSARY[vary].check(value)
+    quantity = theorem.glossary.get(vary)
+    if quantity is not None:
+        quantity.check(value)
+    integer = quantity is not None and quantity.integer
     factors = step_factors(theorem, {**known_values(experiment, theorem), "rho0": 1.0})
     if vary == "rho0":
         factors["rho"] = value
-    changed = _with_value(experiment, vary, value)
+    changed = _with_value(experiment, vary, int(value) if integer else float(value))
     if vary in factors:
         return changed  # the schedule is what is varied
     scheduled = theorem.step_sizes(**{**known_values(changed, theorem), "rho0": 1.0})
     steps = {name: factors[name] * step for name, step in scheduled.items() if name in factors}
-    own = letters_of(type(changed.algorithm), steps)
+    own = hyperparameter_fields(type(changed.algorithm), steps)
     return replace(changed, algorithm=replace(changed.algorithm, **own))
 
 
@@ -86,8 +87,7 @@ def _with_value(experiment: Instance, vary: str, value: float) -> Instance:
     if vary == "rho0":
         return experiment
     if vary in hyperparameters:
-        number = int(value) if GLOSSARY[vary].whole else float(value)
-        return replace(experiment, algorithm=replace(algorithm, **{hyperparameters[vary]: number}))
+        return replace(experiment, algorithm=replace(algorithm, **{hyperparameters[vary]: value}))
     return _with_task_option(experiment, vary, value)
 
 

@@ -24,7 +24,6 @@ from dfltheory import graphs
 from dfltheory.algorithms.base import Algorithm
 from dfltheory.bounds.reference import load
 from dfltheory.bounds.regions import conditions_of, equalities, values_of
-from dfltheory.bounds.symbols import GLOSSARY, NEUTRAL, step_names
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.constants import NetworkConstants
 from dfltheory.errors import DFLTheoryError, InputError
@@ -42,9 +41,16 @@ from dfltheory.testing.claim_problems import (
 from dfltheory.testing.networks import mixing_matrices
 from dfltheory.training.facts import NetworkFacts
 from dfltheory.training.instance import Instance
-from dfltheory.verdicts.applicable import law_obstacle, unrestricted_steps
-from dfltheory.verdicts.compare import Verdict, compare
-from dfltheory.verdicts.schedule import algorithm_class, largest_steps, network_values
+from dfltheory.verdicts.applicability import law_obstacle, unrestricted_steps
+from dfltheory.verdicts.compare import compare
+from dfltheory.verdicts.run_values import run_values
+from dfltheory.verdicts.schedule import (
+    PlannedRun,
+    algorithm_class,
+    largest_steps,
+    network_values,
+)
+from dfltheory.verdicts.verdict import Verdict
 
 _SEEDS = 32
 _FALSE_ALARM = 1e-6
@@ -138,9 +144,8 @@ class _RespectsTrial:
     def __post_init__(self) -> None:
         if self.subject_is_network and self.theorem.scope.network == "none":
             raise InputError(f"{self.theorem} covers no network")
-        needs_steps = set(step_names()) & set(self.theorem.needs)
         rounds: st.SearchStrategy[int]
-        if needs_steps or not self.theorem.schedule:
+        if self.theorem.step_names or not self.theorem.schedule:
             rounds = st.integers(1, 24)
         else:  # a schedule needs large T
             rounds = st.sampled_from([16, 64, 256])
@@ -203,7 +208,7 @@ class _RespectsTrial:
         unrestricted = share / problem.task.constants.known()["L"]
         steps = dict.fromkeys(unrestricted_steps(self.theorem, kind), unrestricted)
         scheduled = _step_sizes(self.theorem, problem, hyperparameters, share)
-        values = {**NEUTRAL, **steps, **hyperparameters, **scheduled}
+        values = {**self.theorem.neutral, **steps, **hyperparameters, **scheduled}
         return instantiate(kind if self.subject_is_network else self.subject, values)
 
     def _verdict(self, algorithm: Any, problem: Problem) -> Verdict:
@@ -240,7 +245,7 @@ def _network_violation(theorem: Theorem, W: Any) -> str | None:
             return violation
         for name, value in network_values(theorem, sequence).items():
             if name in theorem.needs:
-                GLOSSARY[name].check(value)
+                theorem.glossary[name].check(value)
     except DFLTheoryError as error:
         return str(error)
     return None
@@ -258,7 +263,7 @@ def _step_sizes(
     known = _known_values(theorem, problem)
     known.update(hyperparameters)
     numbers = {n: v for n, v in known.items() if isinstance(v, (int, float))}
-    names = [name for name in step_names() if name in theorem.needs]
+    names = theorem.step_names
     if not names:
         return theorem.step_sizes(**numbers)
     if len(names) == 1:
@@ -272,9 +277,8 @@ def _step_sizes(
 def _known_values(theorem: Theorem, problem: Problem) -> dict[str, Any]:
     """Return the values of quantities that a problem determines."""
     task = problem.task
-    known: dict[str, Any] = task.constants.known() | {"m": task.m, "T": problem.rounds}
-    if problem.W is not None:
-        known |= network_values(theorem, problem.W)
+    planned_run = PlannedRun(task, problem.rounds, problem.W)
+    known: dict[str, Any] = dict(run_values(planned_run, theorem))
     x0 = torch.as_tensor(problem.x0, dtype=task.dtype)
     initial_loss = float(task.global_loss(x0[None])[0])
     known["f0_gap"] = initial_loss - known["f_star"]
@@ -285,7 +289,7 @@ def _known_values(theorem: Theorem, problem: Problem) -> dict[str, Any]:
 
 def _single_step_size(theorem: Theorem, name: str, known: dict[str, Any], share: float) -> float:
     """Return the step size that an equality fixes, or a share of the largest one."""
-    solutions = equalities(conditions_of(theorem))[0]
+    solutions = equalities(conditions_of(theorem), theorem.glossary)[0]
     if name in solutions:  # for example gamma = 1/L
         numbers = {n: v for n, v in known.items() if isinstance(v, (int, float))}
         point = {n: np.full(1, value) for n, value in numbers.items()}

@@ -16,7 +16,7 @@ from dfltheory.graphs import Constant
 from dfltheory.tasks.supervised import Supervised
 from dfltheory.tasks.task import Task
 from dfltheory.training.loop import train
-from dfltheory.training.mixing import Network, Round
+from dfltheory.training.mixing import RoundMix, RunNetwork
 from dfltheory.training.oracle import RoundOracle
 from dfltheory.training.setup import EqualWeights
 
@@ -168,8 +168,8 @@ def make_round(
     task: Task,
     t: int,
     W: np.ndarray | None,
-    kind: type[Round] = Round,
-) -> Round:
+    kind: type[RoundMix] = RoundMix,
+) -> RoundMix:
     """Return round t on a constant network.
 
     Parameters
@@ -182,12 +182,12 @@ def make_round(
         Number of the round.
     W : (m, m) array or None
         The mixing matrix; None takes the mean of all clients.
-    kind : type of Round
+    kind : type of RoundMix
         Class of the result.
 
     Returns
     -------
-    Round
+    RoundMix
         What ``communicate`` gets as ``mix``.
     """
     if W is None:
@@ -196,13 +196,13 @@ def make_round(
     sequences: dict[str, Any] = {MIX: Constant(W)}
     for name, law in algorithm.further.items():
         sequences[name] = EqualWeights(Constant(W), law)
-    network = Network(sequences, algorithm, SEEDS, ROOT_SEED, like, strict=False)
+    network = RunNetwork(sequences, algorithm, SEEDS, ROOT_SEED, like, strict=False)
     return kind(network, t)
 
 
 def make_oracle(
     task: Task,
-    mix: Round,
+    mix: RoundMix,
     t: int,
     share: float = 1.0,
     kind: type[RoundOracle] = RoundOracle,
@@ -213,7 +213,7 @@ def make_oracle(
     ----------
     task : Task
         The task.
-    mix : Round
+    mix : RoundMix
         The round's network.
     t : int
         Number of the round.
@@ -234,7 +234,7 @@ def make_oracle(
 class SimulatedRound:
     """One round and the states before, between and after its two halves."""
 
-    mix: Round
+    mix: RoundMix
     before: State
     local: State
     after: State
@@ -248,7 +248,7 @@ def simulate_rounds(
     x0: Tensor | None = None,
     share: float = 1.0,
     oracle_kind: type[RoundOracle] = RoundOracle,
-    round_kind: type[Round] = Round,
+    round_kind: type[RoundMix] = RoundMix,
 ) -> Iterator[SimulatedRound]:
     """Run an algorithm without the training loop.
 

@@ -26,7 +26,7 @@ from dfltheory.testing.problem import (
     state_fields,
 )
 from dfltheory.training.local import stacked
-from dfltheory.training.mixing import Round
+from dfltheory.training.mixing import RoundMix
 from dfltheory.training.oracle import RoundOracle
 
 _Step = Callable[[State, RoundOracle], State]
@@ -41,7 +41,7 @@ def check_inputs_unchanged(algorithm: Algorithm) -> None:
         mix = make_round(algorithm, task, 0, matrix_for(algorithm))
         state = algorithm.init(x0, make_oracle(task, mix, ROUNDS))
 
-        def communicate(state: State, grad: RoundOracle, mix: Round = mix) -> State:
+        def communicate(state: State, grad: RoundOracle, mix: RoundMix = mix) -> State:
             return algorithm.communicate(state, mix)
 
         for t in range(2):
@@ -105,7 +105,7 @@ class _Message:
     is_counted: bool
 
 
-class _RecordingRound(Round):
+class _RecordingRound(RoundMix):
     """A round that records the messages that pass through it."""
 
     def __init__(self, *arguments: Any):
@@ -122,9 +122,10 @@ class _RecordingRound(Round):
         times: int = 1,
         W: str = MIX,
         bits: float | Tensor | None = None,
+        after: int = 0,
     ) -> Tensor:
         self._record(z, bits)
-        return super().__call__(z, times, W, bits)
+        return super().__call__(z, times, W, bits, after)
 
     def send(self, message: Tensor, bits: float | Tensor | None = None, W: str = MIX) -> Tensor:
         self._record(message, bits)
@@ -187,7 +188,7 @@ def _only_uncounted_differ(messages: Sequence[_Message], others: Sequence[_Messa
     return counted == {False}
 
 
-class _RenumberedRound(Round):
+class _RenumberedRound(RoundMix):
     """A round that draws the random numbers of the renumbered clients."""
 
     def uniform(self, shape: tuple[int, ...]) -> Tensor:
@@ -221,7 +222,7 @@ def _final_state(algorithm: Algorithm, W: np.ndarray, share: float, *, renumbere
     """Run three rounds, with the clients renumbered or not."""
     order = ORDER if renumbered else list(range(M))
     oracle_kind = _RenumberedOracle if renumbered else RoundOracle
-    round_kind = _RenumberedRound if renumbered else Round
+    round_kind = _RenumberedRound if renumbered else RoundMix
     task = make_task(batch=None, order=order)
     *_, last = simulate_rounds(
         algorithm,

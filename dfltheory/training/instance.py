@@ -10,7 +10,7 @@ True
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Self
@@ -19,15 +19,18 @@ import numpy as np
 
 from dfltheory import algorithms, graphs, tasks
 from dfltheory.algorithms.base import Algorithm
-from dfltheory.errors import InputError, UnknownNameError, one_of
+from dfltheory.bounds.reference import names_theorem_file
+from dfltheory.errors import InputError, UnknownNameError
 from dfltheory.files import plain
 from dfltheory.graphs.files import read_matrix_file
 from dfltheory.graphs.matrices import to_dense
 from dfltheory.own import Trust, require_trust, trusting
+from dfltheory.schemas import Schema
 from dfltheory.tasks.task import Task
 from dfltheory.training import loop
-from dfltheory.training.document import REQUIRED, SECTIONS, builder, converted, located, name_of, options_of
+from dfltheory.training.document import SECTIONS, located, read_sections
 from dfltheory.training.history import History
+from dfltheory.training.options import builder, converted, name_of, options_of
 from dfltheory.training.setup import network_called, seed_indices
 
 
@@ -100,9 +103,8 @@ class Instance:
             One clear line that names the source and the field.
         """
         with located(source), trusting(own):
-            for name in document:
-                one_of("section of one run", name, {"title", *SECTIONS})
-            parts = checked(document, folder, own)
+            parts = checked({n: v for n, v in document.items() if n != "title"}, folder, own)
+            check_algorithm(parts["algorithm"])
             task = make_task(parts["task"], folder)
             network = make_network(parts["topology"], task.m, folder) if "topology" in parts else None
             told = {"task": (task, parts["task"])}
@@ -163,7 +165,7 @@ def references(document: Mapping[str, Any]) -> dict[str, str]:
     for section, key in _CODE:
         table = document.get(section)
         value = table.get(key) if isinstance(table, Mapping) else None
-        if isinstance(value, str) and ":" in value:
+        if isinstance(value, str) and ":" in value and not names_theorem_file(value):
             found[f"{section}.{key}"] = value
     return found
 
@@ -172,55 +174,99 @@ def checked(
     document: Mapping[str, Any],
     folder: Path | None = None,
     own: Trust = False,
-    filled: Callable[[str], set[str]] = lambda name: set(),
+    further: Mapping[str, type[Schema]] | None = None,
 ) -> dict[str, dict[str, Any]]:
-    """The four sections with their defaults; names, options, types and ranges checked, nothing built.
+    """Return the sections of a document with their defaults; types and names are checked, nothing is built.
 
-    ``filled`` says which hyperparameters of the algorithm are given later. An algorithm without a network
-    loses [topology], so that such baselines can be swept beside the others.
+    An algorithm without a network loses [topology], so that such baselines can be swept together with others.
+
+    Parameters
+    ----------
+    document : mapping
+        The sections.
+    folder : Path, optional
+        Where relative paths begin; None: the document may name no file.
+    own : bool or set of str
+        Which code the document may name.
+    further : mapping
+        Models of more sections than those of ``SECTIONS``.
+
+    Raises
+    ------
+    InputError, UnknownNameError
+        Every problem, as "place: reason".
     """
-    given = {n: document.get(n) or {} for n in SECTIONS if n != "topology" or document.get(n) is not None}
-    for place, reference in references(given).items():
+    for place, reference in references(document).items():
         require_trust(reference, own, place)
-    algorithm = SECTIONS["algorithm"].read(given.pop("algorithm"), filled)
-    known = options_of("algorithm", algorithm["name"])
-    # ranges are the algorithm's own business; for what is given later a small number stands in
-    with located("[algorithm]"):
-        make_algorithm({**{n: 1e-3 for n, f in known.items() if f.default is REQUIRED}, **algorithm})
-    network = algorithms.spoken(algorithm["name"])[2]
-    if not builder("algorithm", algorithm["name"]).needs_topology:
-        given.pop("topology", None)
-    elif network is not None and given.setdefault("topology", {"name": network}).get("name") != network:
-        raise InputError(
-            f"{algorithm['name']} is that algorithm over the network {network}: leave out others"
-        )
-    elif "topology" not in given:
-        raise InputError(f"{algorithm['name']} needs a [topology]: give its name or file")
-    parts = {n: SECTIONS[n].read(table) for n, table in given.items()} | {"algorithm": algorithm}
+    parts = read_sections(_with_network(document), further)
     if "topology" in parts:
         _check_topology(parts["topology"], folder)
+    elif builder("algorithm", parts["algorithm"]["name"]).needs_topology:
+        raise InputError(f"topology: is missing: {parts['algorithm']['name']} needs its name or file")
     return parts
 
 
-def _check_topology(asked: Mapping[str, Any], folder: Path | None) -> None:
-    named = [n for n in ("name", "file", "matrix", "matrices") if n in asked]
+def check_algorithm(table: Mapping[str, Any], given_later: Collection[str] = ()) -> None:
+    """Check that an algorithm has its hyperparameters, in their ranges.
+
+    Parameters
+    ----------
+    table : mapping
+        A checked [algorithm].
+    given_later : collection of str
+        Hyperparameters that a schedule fills.
+    """
+    name = table["name"]
+    required = {option: about for option, about in options_of("algorithm", name).items() if about.required}
+    lacking = [option for option in required if option not in table and option not in given_later]
+    if lacking:
+        raise InputError(
+            f"algorithm.{lacking[0]}: is missing: {name} needs {', '.join(lacking)}; give it, or [theorem] "
+            "with schedule = true"
+        )
+    small_values = {option: about.small_value for option, about in required.items()}
+    with located("algorithm"):
+        make_algorithm({**small_values, **table})
+
+
+def _with_network(document: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a document with the network that its algorithm's name implies, or without one it cannot use."""
+    sections = dict(document)
+    table = sections.get("algorithm")
+    name = table.get("name") if isinstance(table, Mapping) else None
+    if not isinstance(name, str) or not name.strip():
+        return sections
+    with located("algorithm.name"):
+        kind = builder("algorithm", name)
+    implied = algorithms.spoken(name)[2]
+    if not kind.needs_topology:
+        sections.pop("topology", None)
+    elif implied is not None:
+        given = sections.setdefault("topology", {"name": implied})
+        if not isinstance(given, Mapping) or given.get("name") != implied:
+            raise InputError(
+                f"topology: {name} is that algorithm over the network {implied}: leave out others"
+            )
+    return sections
+
+
+def _check_topology(table: Mapping[str, Any], folder: Path | None) -> None:
+    named = [source for source in ("name", "file", "matrix", "matrices") if source in table]
     if len(named) != 1:
-        told = " and ".join(named) or "none of them"
-        raise InputError(f"[topology] needs one of name, file, matrix and matrices, not {told}")
-    rule = asked.get("weights")
+        found = " and ".join(named) or "none of them"
+        raise InputError(f"topology: needs one of name, file, matrix and matrices, not {found}")
+    rule = table.get("weights")
     if rule is not None and rule.replace("-", "_") not in graphs.WEIGHT_RULES:
-        with located("[topology]"):
+        with located("topology.weights"):
             raise UnknownNameError("weight rule", rule, set(graphs.WEIGHT_RULES))
-    further = set(asked) - set(SECTIONS["topology"].fields)
-    if named != ["name"] and further:
-        raise UnknownNameError(f"field of [topology] with a {named[0]}", min(further), {*named, "weights"})
-    if named == ["file"] and (folder is None or not (folder / asked["file"]).is_file()):
-        raise InputError(f"topology.file = {asked['file']!r} is not a file beside the experiment file")
+    if named == ["file"] and (folder is None or not (folder / table["file"]).is_file()):
+        raise InputError(f"topology.file: {table['file']!r} is not a file beside the experiment file")
 
 
 def _options(section: str, table: Mapping[str, Any]) -> dict[str, Any]:
-    own = SECTIONS[section].fields
-    return converted(section, table["name"], {n: v for n, v in table.items() if n not in own})
+    own = SECTIONS[section].model_fields
+    given = {option: value for option, value in table.items() if option not in own}
+    return converted(section, table["name"], given)
 
 
 def make_task(table: Mapping[str, Any], folder: Path | None) -> Task:
@@ -266,4 +312,12 @@ def make_algorithm(table: Mapping[str, Any]) -> Algorithm:
     return builder("algorithm", table["name"])(**letters)
 
 
-__all__ = ["Instance", "checked", "make_algorithm", "make_network", "make_task", "references"]
+__all__ = [
+    "Instance",
+    "check_algorithm",
+    "checked",
+    "make_algorithm",
+    "make_network",
+    "make_task",
+    "references",
+]

@@ -50,8 +50,11 @@ def start(algorithm, grad):
 def test_every_layer_of_every_client_starts_with_its_share_of_weights_and_at_least_one(
     sparsity, n, living, first
 ):
-    """max(1, floor((1 - sparsity) n)), where the random numbers are largest; 0.45 of 6 is 2.7, and 0.45 of 100 is 45,
-    although its product in floating point is less. All clients have one mask, or each its own."""
+    """max(1, floor((1 - sparsity) n)) weights with the largest random numbers are active.
+
+    0.45 of 6 is 2.7; 0.45 of 100 is 45, although the floating-point product is smaller.
+    All clients have one mask, or each its own.
+    """
     layers = (slice(0, 2), slice(2, 2 + n))
     grad = Luck(2 + n, layers)
     state = start(alg.DisPFL(eta=0.1, K=1, sparsity=sparsity, density="uniform", first=first), grad)

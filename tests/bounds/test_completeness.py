@@ -71,7 +71,7 @@ def test_what_is_held_is_stated_somewhere(kind):
 
 
 def test_a_label_of_a_missing_statement_is_noticed():
-    assert is_held("dfedsam.lemma_D1:printed")
+    assert is_held("dfedsam.lemma_D3:printed")
     assert not is_held("dfedsam.theorem_4_5:printed#nothing")
     assert not is_held("dfedsam.theorem_4_5:printed@nothing")
     for place in (

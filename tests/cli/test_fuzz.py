@@ -18,7 +18,7 @@ from typer.core import TyperGroup
 from dfltheory import cli
 from dfltheory.checks import run
 from dfltheory.errors import DFLTheoryError
-from dfltheory.training.document import names_of, options_of
+from dfltheory.training.options import names_of, options_of
 
 SET = """L=1 K=5 T=1000 Q=1 m=16 eta=0.005 rho=0.01 lam=0.8 sigma_l=1 sigma_g=1 f0_gap=1""".split()  # noqa: SIM905
 LINES = {

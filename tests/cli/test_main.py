@@ -178,7 +178,7 @@ def test_the_package_is_a_command_too():
 
 
 def test_ctrl_c_says_where_and_what_is_kept(capsys, monkeypatch):
-    from dfltheory.training.loop import Run
+    from dfltheory.training.run import Run
 
     def stop(self, t):
         raise KeyboardInterrupt

@@ -14,7 +14,7 @@ import dfltheory as dfl
 from dfltheory import plots
 from dfltheory.bounds.status import NOT_EXAMINED
 from dfltheory.errors import InputError
-from dfltheory.experiments.experiment import Case, perform, perform_all
+from dfltheory.experiments.cases import Case, perform, perform_all
 from dfltheory.experiments.report import (
     MARKS,
     Study,
@@ -23,7 +23,7 @@ from dfltheory.experiments.report import (
     print_study,
     render,
     tables,
-    told,
+    verdict_text,
 )
 from dfltheory.experiments.results import verdict_from_dict
 from dfltheory.files import json_text
@@ -40,7 +40,7 @@ def closed():
     plt.close("all")
 
 
-def case(group, key, task, algorithm, rounds, variants=None, network="complete", **more):
+def case(group, key, task, algorithm, rounds, variants=None, network="complete", x0=None, **more):
     variants = tuple(variants or dfl.bounds.variants(key))
     W = dfl.graphs.metropolis(dfl.graphs.topology(network, task.m))
     placed = {
@@ -50,15 +50,8 @@ def case(group, key, task, algorithm, rounds, variants=None, network="complete",
         "key": key,
         "variants": variants,
     }
-    return Case(
-        task=task,
-        algorithm=algorithm,
-        network=W,
-        rounds=rounds,
-        seeds=3,
-        **placed,
-        **more,
-    )
+    instance = dfl.Instance(task, algorithm, W, rounds=rounds, seeds=3, x0=x0)
+    return Case(instance=instance, **placed, **more)
 
 
 def blocks():
@@ -104,7 +97,7 @@ def mixed(network="ring", eta=0.05):
 def outcomes():
     made = [blocks(), corollary(), mixed(), mixed("complete")]
     made.append(dataclasses.replace(mixed(eta=0.9), group="silent"))
-    violated = dataclasses.replace(crossings.cases()[0], rounds=600, column="trap")
+    violated = dataclasses.replace(crossings.cases()[0].with_run(rounds=600), column="trap")
     return perform_all([*made, violated])
 
 
@@ -157,7 +150,7 @@ def test_cases_have_the_intended_verdicts(outcomes):
     ]
     kinds = {o.case.group: {v.variant: v.kind for v in o.verdicts} for o in outcomes[:3]}
     assert kinds["blocks"]["printed"] == kinds["corollary"]["printed"] == "not applicable"
-    assert kinds["blocks"]["corrected_weighted"] == "holds"
+    assert kinds["blocks"]["corrected_less_noise"] == "holds"
     assert kinds["corollary"]["corrected"] == "holds"
     assert len({dfl.bounds.get("dfedmdc.theorem_1", v).lhs.latex for v in kinds["blocks"]}) == 4
     assert kinds["mixed"]["printed"] == "holds"
@@ -191,10 +184,11 @@ def test_plot_of_not_applicable_verdict_shows_reason_and_no_bound(outcomes, whic
 
 
 def test_along_draws_applicable_verdicts_as_points(tmp_path):
-    cases = [dataclasses.replace(c, variants=("printed", "corrected"), rounds=200) for c in axes.cases()]
-    cases[0] = dataclasses.replace(
-        cases[0], network=0.999 * np.eye(2) + 0.001 / 2
-    )  # violates a condition of the corrected variant
+    cases = [
+        dataclasses.replace(c.with_run(rounds=200), variants=("printed", "corrected")) for c in axes.cases()
+    ]
+    # violates a condition of the corrected variant
+    cases[0] = cases[0].with_run(network=0.999 * np.eye(2) + 0.001 / 2)
     made = perform_all([c for c in cases if c.along == "lam" or c.column in ("K = 1", "K = 2")])
     excluded = [v.kind == "not applicable" for o in made for v in o.verdicts]
     assert 0 < sum(excluded) < len(excluded)
@@ -211,7 +205,7 @@ def test_along_draws_applicable_verdicts_as_points(tmp_path):
             assert [*measured.get_ydata()] == [points[x].measured.estimate for x in sorted(points)]
             assert [t.get_text() for t in ax.get_xticklabels()] == [f"{x:g}" for x in sorted(points)]
     assert [ax.get_xlabel() for ax in grid[1]] == [r"$1-\lambda$", "$K$"]
-    assert [ax.get_ylabel() for ax in grid[:, 0]] == [plots.formula(v._theorem) for v in made[0].verdicts]
+    assert [ax.get_ylabel() for ax in grid[:, 0]] == [plots.formula(v.theorem) for v in made[0].verdicts]
     legend = [text.get_text() for text in figure.legends[0].get_texts()]
     assert legend == ["bound, printed (refuted)", "measured", "bound, corrected"]
     page = Study("A study", made).save(tmp_path).read_text()
@@ -225,7 +219,7 @@ def test_draw_rejects_several_left_hand_sides_and_missing_run(outcomes):
     with pytest.raises(InputError, match="left-hand sides"):
         plots.draw(outcomes[0].verdicts)
     for group in plots.by_left_side(outcomes[0].verdicts):
-        assert plots.draw(group).get_ylabel() == plots.formula(group[0]._theorem)
+        assert plots.draw(group).get_ylabel() == plots.formula(group[0].theorem)
     with pytest.raises(InputError, match="run"):
         verdict_from_dict(json.loads(json_text(outcomes[0].verdicts[2].to_dict()))).plot()
 
@@ -234,11 +228,11 @@ def test_verdict_from_file_has_same_plot(outcomes):
     for verdict in outcomes[1].verdicts + outcomes[3].verdicts[2:5]:
         plt.close("all")
         document = json.loads(json_text(verdict.to_dict()))
-        again = drawn(verdict_from_dict(document, verdict._run).plot())
+        again = drawn(verdict_from_dict(document, verdict.left_hand_side.run).plot())
         for name, line in drawn(verdict.plot()).items():
             np.testing.assert_array_equal(again[name].get_ydata(), line.get_ydata())
         document.pop("at")  # without ``at`` the bound is known at the last horizon only
-        old = drawn(verdict_from_dict(document, verdict._run).plot())
+        old = drawn(verdict_from_dict(document, verdict.left_hand_side.run).plot())
         if verdict.kind != "not applicable":
             label = f"bound, {verdict.variant}" + (" (refuted)" if verdict.status.refuted else "")
             y = old[label].get_ydata()
@@ -320,9 +314,11 @@ def test_page_counts_refuted_statements_separately(study, outcomes):
     assert f"<b>{len(statements)} of the statements below are refuted in general</b>" in page
     assert "dfedsam.theorem_4_5, printed (52.7 times the bound)" in page
     holding = next(v for v in here if v.kind == "holds" and v.key == "dfedsam.theorem_4_5")
-    assert told(holding) == "holds here (refuted in general: 52.7 times the bound)"
-    assert told(dataclasses.replace(holding, status=NOT_EXAMINED)) == "holds"
-    assert page.count(told(holding)) == 2 * sum(told(v) == told(holding) for v in here)
+    assert verdict_text(holding) == "holds here (refuted in general: 52.7 times the bound)"
+    assert verdict_text(dataclasses.replace(holding, status=NOT_EXAMINED)) == "holds"
+    assert page.count(verdict_text(holding)) == 2 * sum(
+        verdict_text(v) == verdict_text(holding) for v in here
+    )
 
 
 def cells(row):
@@ -342,8 +338,7 @@ def test_tables_of_the_page_agree_with_stored_verdicts(study):
         for part in (short, long)
     )
     for document, (case, _), row, full in zip(documents, study.verdicts, shown, whole, strict=True):
-        kind_in_words = told(verdict_from_dict(document))
-        shown_kind = f"{MARKS[document['kind']]} {kind_in_words}"
+        shown_kind = f"{MARKS[document['kind']]} {verdict_text(verdict_from_dict(document))}"
         place = ", ".join(part for part in (case.column, case.row) if part)
         assert row[:3] == [place, document["key"], document["variant"]]
         assert (row[3], full[2]) == (shown_kind, shown_kind)

@@ -175,7 +175,7 @@ def test_theorem_with_two_step_sizes_passes():
     mine = type("Mine", (dfl.algorithms.DFedADMM,), {})
     check(
         mine,
-        dfl.respects("dfedadmm.theorem_1", variant="corrected_b2_sharper", examples=10),
+        dfl.respects("dfedadmm.theorem_1", variant="corrected_no_bounded_gradients", examples=10),
     )
 
 

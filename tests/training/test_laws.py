@@ -89,7 +89,7 @@ def test_a_broken_law_is_told_with_its_place_and_a_way_out(way, kind, W, words):
     told = refused(kind, WAYS[way](W))
     assert words in told
     assert f"needs {kind} matrices: take graphs." in told
-    assert "check_topology=False lets it run all the same" in told
+    assert "check_topology=False" in told
     assert np.isfinite(run(kind, WAYS[way](W), check_topology=False).x).all()
 
 

@@ -9,8 +9,9 @@ import torch
 import dfltheory as dfl
 from dfltheory import bounds
 from dfltheory.bounds import symbols as s
-from dfltheory.bounds.convex import mu, x_star_sq
 from dfltheory.errors import InputError
+
+mu, x_star_sq = s.mu, s.x_star_sq
 
 CONTRACTION = bounds.get("lean.gd_contraction")
 ETA = 0.4

@@ -1,0 +1,53 @@
+"""Python functions that a theorem file may name: they evaluate a definition whose formula would cancel.
+
+A definition has both: the formula is what the statement says, and the function is how its numbers are
+computed. ``function = "NAME"`` of a theorem file is a name of ``NUMERIC_FUNCTIONS``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from dfltheory import admm, momentum
+from dfltheory.errors import one_of
+
+
+class NumericFunction(NamedTuple):
+    """``function`` of arrays; ``takes`` are the quantities that it is given, in this order."""
+
+    function: Callable[..., Any]
+    takes: tuple[str, ...]
+
+
+_ADMM = ("eta", "lam_admm", "K")
+_MOMENTUM = ("alpha", "K")
+
+NUMERIC_FUNCTIONS: dict[str, NumericFunction] = {
+    "admm.gamma": NumericFunction(admm.gamma, _ADMM),
+    "admm.gamma_before": NumericFunction(admm.gamma_before, _ADMM),
+    "admm.left": NumericFunction(admm.left, _ADMM),
+    "admm.theta": NumericFunction(admm.theta, _ADMM),
+    "momentum.total": NumericFunction(momentum.total, _MOMENTUM),
+    "momentum.total_before": NumericFunction(momentum.total_before, _MOMENTUM),
+    "momentum.squares": NumericFunction(momentum.squares, _MOMENTUM),
+    "momentum.mean_path": NumericFunction(momentum.mean_path, _MOMENTUM),
+}
+"""Every registered function by its name: the modules are :mod:`dfltheory.admm` and
+:mod:`dfltheory.momentum`."""
+
+
+def numeric_function(name: str) -> NumericFunction:
+    """The registered function of this name."""
+    return NUMERIC_FUNCTIONS[one_of("registered function", name, NUMERIC_FUNCTIONS)]
+
+
+def name_of(function: Callable[..., Any]) -> str | None:
+    """The name under which a function is registered, or None."""
+    for name, entry in NUMERIC_FUNCTIONS.items():
+        if entry.function is function:
+            return name
+    return None
+
+
+__all__ = ["NUMERIC_FUNCTIONS", "NumericFunction", "name_of", "numeric_function"]
