@@ -279,7 +279,8 @@ def second_moment(theorem: Theorem, values: Mapping[str, Any]) -> Values:
     Without SAM the point of a gradient does not depend on its sample, so that
     E||g||^2 = ||grad f_i||^2 + noise.
     """
-    known = {"B", "sigma_l"} <= set(values) and values.get("rho", 0.0) == 0
+    without_sam = bool(np.all(np.asarray(values.get("rho", 0.0)) == 0))
+    known = {"B", "sigma_l"} <= set(values) and without_sam
     if "S2" not in theorem.needs or not known:
         return {}
     return {"S2": values["B"] ** 2 + values["sigma_l"] ** 2}

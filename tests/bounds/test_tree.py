@@ -28,6 +28,7 @@ def test_every_formula_of_the_registry_goes_through_json_and_back(paper):
     for theorem in bounds.statements(paper):
         own = {d.symbol.name: d.symbol for d in theorem.definitions}
         own |= {quantity.name: quantity.symbol for quantity in theorem.quantities}
+        own |= {quantity.name: quantity.symbol for quantity in theorem.quantities}
         for formula in formulas(theorem):
             told = json.loads(json.dumps(to_tree(formula)))
             assert from_tree(told, own) == formula

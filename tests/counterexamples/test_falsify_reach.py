@@ -268,5 +268,5 @@ def test_the_horizon_of_a_schedule_moves_and_a_given_one_stays():
     theorem, rng = dfl.bounds.get("dfedsgpsm.corollary_1", "corrected"), np.random.default_rng(0)
     free = families_of(theorem)[0]
     shared = free.draw(rng)
-    assert len({free.horizon(varied(shared, 1.0, rng)) for _ in range(8)}) > 1
+    assert len({free.horizon(varied(theorem, shared, 1.0, rng)) for _ in range(8)}) > 1
     assert dataclasses.replace(free, T=7).horizon(shared) == 7
