@@ -364,10 +364,10 @@ def test_definitions_without_use_and_with_two_meanings():
         "definition idle"
     ]
     printed = LARGER.get("dfedadmm.theorem_1")
-    assert list(twice_defined(printed)) == []
+    assert list(twice_defined(printed, LARGER)) == []
     kappa = printed.definitions[0]
     other = replace(printed, definitions=(replace(kappa, expr=sp.Rational(1, 2) - s.L * s.eta),))
-    assert [f.severity for f in twice_defined(other)] == ["error"]
+    assert [f.severity for f in twice_defined(other, LARGER)] == ["error"]
 
 
 def test_the_slowest_part_for_large_T():
