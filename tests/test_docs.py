@@ -196,7 +196,8 @@ def what_a_parameter_is_is_no_type(site):
 
 def every_statement_has_its_formulas(site):
     from dfltheory import bounds
-    from validation.papers import appendix, errata
+    from validation.papers import appendix
+    from validation.papers.erratum import errata
 
     papers = bounds.registry.papers()
     text = "".join((site / "theory" / paper / "index.html").read_text() for paper in papers)

@@ -105,7 +105,7 @@ def test_a_true_theorem_about_a_users_algorithm_holds_and_its_half_is_violated()
 ONE_WAY = dfl.graphs.weights(dfl.graphs.directed_exponential(4), "column_stochastic")
 OUTSIDE = {
     "another algorithm": (lambda: run_of(dfl.algorithms.DPSGD(eta=0.5)), "Lazy"),
-    "no network": (lambda: run_of(dfl.algorithms.FedAvg(eta=0.5, K=1), network=None), "this run is FedAvg"),
+    "no network": (lambda: run_of(dfl.algorithms.FedAvg(eta=0.5, K=1), network=None), "FedAvg"),
     "a directed network": (
         lambda: run_of(Lazy(eta=0.5), network=ONE_WAY, check_topology=False),
         "it is not symmetric",

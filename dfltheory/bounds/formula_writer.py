@@ -22,8 +22,17 @@ def write_formula(formula: Any) -> str:
     return _Printer().doprint(sp.sympify(formula)).replace("**", "^")
 
 
+def _is_negative(term: Any) -> bool:
+    return term.could_extract_minus_sign()
+
+
 class _Printer(sp.StrPrinter):
     """SymPy's own text, in the words of theorem files."""
+
+    def _as_ordered_terms(self, expr: Any, order: Any = None) -> list[Any]:
+        """The terms of a sum, those without a minus sign first."""
+        terms = super()._as_ordered_terms(expr, order=order)
+        return sorted(terms, key=_is_negative)
 
     def _print_Max(self, expr: Any) -> str:
         return f"max({', '.join(sorted(map(self._print, expr.args)))})"

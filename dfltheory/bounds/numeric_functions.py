@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from dfltheory import admm, momentum
 from dfltheory.errors import one_of
 
 
@@ -23,31 +22,33 @@ class NumericFunction(NamedTuple):
 _ADMM = ("eta", "lam_admm", "K")
 _MOMENTUM = ("alpha", "K")
 
-NUMERIC_FUNCTIONS: dict[str, NumericFunction] = {
-    "admm.gamma": NumericFunction(admm.gamma, _ADMM),
-    "admm.gamma_before": NumericFunction(admm.gamma_before, _ADMM),
-    "admm.left": NumericFunction(admm.left, _ADMM),
-    "admm.theta": NumericFunction(admm.theta, _ADMM),
-    "momentum.total": NumericFunction(momentum.total, _MOMENTUM),
-    "momentum.total_before": NumericFunction(momentum.total_before, _MOMENTUM),
-    "momentum.squares": NumericFunction(momentum.squares, _MOMENTUM),
-    "momentum.mean_path": NumericFunction(momentum.mean_path, _MOMENTUM),
+NUMERIC_FUNCTIONS: dict[str, tuple[str, ...]] = {
+    "admm.gamma": _ADMM,
+    "admm.gamma_before": _ADMM,
+    "admm.left": _ADMM,
+    "admm.theta": _ADMM,
+    "momentum.total": _MOMENTUM,
+    "momentum.total_before": _MOMENTUM,
+    "momentum.squares": _MOMENTUM,
+    "momentum.mean_path": _MOMENTUM,
 }
-"""Every registered function by its name: the modules are :mod:`dfltheory.admm` and
+"""Names of the registered functions, and what they take: the modules are :mod:`dfltheory.admm` and
 :mod:`dfltheory.momentum`."""
 
 
 def numeric_function(name: str) -> NumericFunction:
     """The registered function of this name."""
-    return NUMERIC_FUNCTIONS[one_of("registered function", name, NUMERIC_FUNCTIONS)]
+    from dfltheory import admm, momentum  # they import NumPy
+
+    one_of("registered function", name, NUMERIC_FUNCTIONS)
+    module, _, function = name.partition(".")
+    place = {"admm": admm, "momentum": momentum}[module]
+    return NumericFunction(getattr(place, function), NUMERIC_FUNCTIONS[name])
 
 
 def name_of(function: Callable[..., Any]) -> str | None:
     """The name under which a function is registered, or None."""
-    for name, entry in NUMERIC_FUNCTIONS.items():
-        if entry.function is function:
-            return name
-    return None
+    return next((name for name in NUMERIC_FUNCTIONS if numeric_function(name).function is function), None)
 
 
 __all__ = ["NUMERIC_FUNCTIONS", "NumericFunction", "name_of", "numeric_function"]

@@ -20,6 +20,7 @@ from dfltheory.bounds.paper import Paper
 from dfltheory.errors import InputError, UnknownNameError
 
 if TYPE_CHECKING:
+    from dfltheory.bounds.package_file import PackageFile
     from dfltheory.bounds.theorem import Theorem
 
 FOLDER = Path(__file__).parent / "papers"
@@ -49,11 +50,13 @@ class Registry:
         self._modules: dict[str, str] = {}
         self._loaded: dict[str, Statements] = {}
         self._papers: dict[str, Paper] = {}
+        self._files: dict[str, PackageFile] = {}
 
     def including(self, added: Iterable[Theorem]) -> Registry:
         """A registry with further statements, as the lemmas of a paper that a case study states."""
         larger = Registry((*self.added, *added))
-        larger._modules, larger._loaded, larger._papers = self._modules, self._loaded, self._papers
+        larger._modules, larger._loaded = self._modules, self._loaded
+        larger._papers, larger._files = self._papers, self._files
         return larger
 
     def clear(self) -> None:
@@ -61,6 +64,7 @@ class Registry:
         self._modules.clear()
         self._loaded.clear()
         self._papers.clear()
+        self._files.clear()
 
     # -- papers ----------------------------------------------------------------------------------------
 
@@ -97,8 +101,8 @@ class Registry:
         """
         place = self._module(paper)
         if paper not in self._loaded:
-            is_file = place.endswith(".toml")
-            known, theorems = _of_file(place) if is_file else _of_module(place)
+            file = self._file(paper)
+            known, theorems = _of_module(place) if file is None else (file.paper, file.theorems())
             self._loaded[paper] = _by_name(paper, place, theorems)
             self._papers[paper] = known
         own = self._loaded[paper]
@@ -117,14 +121,25 @@ class Registry:
             raise UnknownNameError("paper", paper, set(places))
         return places[paper]
 
+    def _file(self, paper: str) -> PackageFile | None:
+        """The theorem file of a paper of the package."""
+        if paper not in _own_files():
+            return None
+        if paper not in self._files:
+            from dfltheory.bounds.package_file import PackageFile  # imports SymPy
+
+            self._files[paper] = PackageFile(Path(_own_files()[paper]))
+        return self._files[paper]
+
     def _has(self, paper: str) -> bool:
         return paper in _own_files() or paper in self.discover()
 
     # -- statements ------------------------------------------------------------------------------------
 
     def keys(self, paper: str | None = None, *, all: bool = False) -> tuple[str, ...]:
-        """The keys of theorems, corollaries, rates and lower bounds (of one paper); with ``all`` also of
-        lemmas.
+        """The keys of theorems, corollaries, rates and lower bounds (of one paper).
+
+        With ``all`` also those of lemmas and controls; controls are also listed if their paper is named.
 
         >>> bounds.keys("lian2017")   # doctest: +SKIP
         ('lian2017.rate',)
@@ -132,7 +147,8 @@ class Registry:
         found = []
         for name in self.papers() if paper is None else (paper,):
             for key, variants in self.load(name).items():
-                if all or any(theorem.kind in _MAIN for theorem in variants.values()):
+                listed = [t for t in variants.values() if paper is not None or not t.control]
+                if all or any(theorem.kind in _MAIN for theorem in listed):
                     found.append(key)
         return tuple(found)
 
@@ -151,6 +167,10 @@ class Registry:
         for theorem in self.added:
             if (theorem.key, theorem.variant) == (key, variant):
                 return theorem
+        file = self._file(_paper_of(str(key)))
+        found = None if file is None else file.find(key, variant)
+        if found is not None:
+            return found
         variants = self._variants(key)
         if variant not in variants:
             raise UnknownNameError(f"variant of {key}", variant, list(variants))
@@ -239,14 +259,6 @@ def _of_module(name: str) -> tuple[Paper, list[Theorem]]:
         raise InputError(f"{name} has no PAPER = Paper(title, citation): give it")
     stated = (module for module in modules if hasattr(module, "statements"))
     return known, [theorem for module in stated for theorem in module.statements()]
-
-
-def _of_file(path: str) -> tuple[Paper, tuple[Theorem, ...]]:
-    """What a theorem file of the package says of its paper, and its statements."""
-    from dfltheory.bounds.theorem_file import read_theorem_file  # imports SymPy
-
-    found = read_theorem_file(path)
-    return found.paper, found.theorems
 
 
 def _by_name(paper: str, place: str, theorems: Iterable[Theorem]) -> Statements:

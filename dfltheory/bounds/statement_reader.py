@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import sympy as sp
 
@@ -16,12 +16,21 @@ from dfltheory.bounds.formulas import read_comparison, read_formula
 from dfltheory.bounds.measures import BLOCK_FACTORS, MEASURES
 from dfltheory.bounds.numeric_functions import numeric_function
 from dfltheory.bounds.paper import Paper
+from dfltheory.bounds.plain_tables import plain_table
 from dfltheory.bounds.scope import LAWS, Scope
-from dfltheory.bounds.symbols import Quantity, with_quantities
+from dfltheory.bounds.symbols import Quantity, checked_new, with_quantities
 from dfltheory.bounds.theorem import Theorem
-from dfltheory.bounds.theorem_models import DefinitionTable, LeftTable, ScopeTable, StatementTable
-from dfltheory.bounds.unit_text import read_unit
+from dfltheory.bounds.unit_text import read_range, read_unit
 from dfltheory.bounds.units import Expr
+
+if TYPE_CHECKING:  # the data models are slow to import
+    from dfltheory.bounds.theorem_models import (
+        DefinitionTable,
+        LeftTable,
+        QuantityTable,
+        ScopeTable,
+        StatementTable,
+    )
 
 EXACT_GRADIENTS = "exact gradients"
 """Name of the condition sigma_l = 0, which ``noise = "none"`` adds."""
@@ -253,7 +262,7 @@ class StatementReader:
 
 
 def _as_table(entry: str | DefinitionTable) -> DefinitionTable:
-    return DefinitionTable(formula=entry) if isinstance(entry, str) else entry
+    return plain_table("definition", {"formula": entry}) if isinstance(entry, str) else entry
 
 
 def _sign(expression: Expr) -> str:
@@ -263,4 +272,39 @@ def _sign(expression: Expr) -> str:
     return "nonnegative" if expression.is_nonnegative else "real"
 
 
-__all__ = ["CODE", "StatementReader"]
+def read_quantity(file: FileReader, name: str, table: QuantityTable) -> Quantity:
+    """A quantity that a file adds to the glossary."""
+    path = ("quantities", name)
+    unit = file.reading((*path, "unit"), table.unit, lambda: read_unit(table.unit))
+    interval = file.reading((*path, "range"), table.range, lambda: read_range(table.range))
+    names_code = table.of is not None and CODE.fullmatch(table.of) is not None
+    of = file.code((*path, "of"), str(table.of)) if names_code else table.of
+    neutral = None if table.neutral is None else float(table.neutral)
+    quantity = Quantity(
+        name=name,
+        latex=table.latex or name,
+        unit=unit,
+        meaning=table.meaning,
+        low=interval.low,
+        high=interval.high,
+        open_low=interval.open_low,
+        open_high=interval.open_high,
+        integer=table.integer,
+        neutral=neutral,
+        step=table.step,
+        of=of,
+    )
+    file.reading(path, None, lambda: checked_new(quantity))
+    return quantity
+
+
+def parent_of(table: StatementTable, others: list[StatementTable]) -> tuple[str, str] | None:
+    """Key and variant that ``of`` names: without a variant the first one in the file, else ``stated``."""
+    if table.of is None:
+        return None
+    key, _, variant = table.of.partition(":")
+    known = [other.variant for other in others if other.key == key]
+    return key, variant or next(iter(known), "stated")
+
+
+__all__ = ["CODE", "StatementReader", "parent_of", "read_quantity"]

@@ -16,11 +16,9 @@ from pydantic import ValidationError
 
 from dfltheory.bounds.file_reader import FileReader
 from dfltheory.bounds.paper import Paper
-from dfltheory.bounds.statement_reader import CODE, StatementReader
-from dfltheory.bounds.symbols import Quantity, checked_new
+from dfltheory.bounds.statement_reader import StatementReader, parent_of, read_quantity
 from dfltheory.bounds.theorem import Theorem
-from dfltheory.bounds.theorem_models import FORMAT, FileTables, QuantityTable, StatementTable
-from dfltheory.bounds.unit_text import read_range, read_unit
+from dfltheory.bounds.theorem_models import FORMAT, FileTables
 from dfltheory.errors import InputError
 from dfltheory.own import Trust
 
@@ -95,7 +93,7 @@ def template() -> str:
 
 def _read(file: FileReader) -> TheoremFile:
     tables = _tables(file)
-    quantities = tuple(_quantity(file, n, table) for n, table in tables.quantities.items())
+    quantities = tuple(read_quantity(file, n, table) for n, table in tables.quantities.items())
     source = tables.source
     paper = Paper(source.title, source.citation, source.notation, source.provenance)
     theorems: dict[tuple[str, str], Theorem] = {}
@@ -105,7 +103,7 @@ def _read(file: FileReader) -> TheoremFile:
             message = f"{table.key} ({table.variant}) is stated twice: give another variant"
             file.stop(("statement", number, "key"), message)
         reader = StatementReader(file, number, table, quantities, paper)
-        theorems[named] = reader.theorem(_parent(table, tables.statement))
+        theorems[named] = reader.theorem(parent_of(table, tables.statement))
     return TheoremFile(paper, tuple(theorems.values()))
 
 
@@ -148,31 +146,6 @@ def _refuse(file: FileReader, wrong: ValidationError) -> NoReturn:
     file.stop(path, f"{message}{shown}")
 
 
-def _quantity(file: FileReader, name: str, table: QuantityTable) -> Quantity:
-    path = ("quantities", name)
-    unit = file.reading((*path, "unit"), table.unit, lambda: read_unit(table.unit))
-    interval = file.reading((*path, "range"), table.range, lambda: read_range(table.range))
-    names_code = table.of is not None and CODE.fullmatch(table.of) is not None
-    of = file.code((*path, "of"), str(table.of)) if names_code else table.of
-    neutral = None if table.neutral is None else float(table.neutral)
-    quantity = Quantity(
-        name=name,
-        latex=table.latex or name,
-        unit=unit,
-        meaning=table.meaning,
-        low=interval.low,
-        high=interval.high,
-        open_low=interval.open_low,
-        open_high=interval.open_high,
-        integer=table.integer,
-        neutral=neutral,
-        step=table.step,
-        of=of,
-    )
-    file.reading(path, None, lambda: checked_new(quantity))
-    return quantity
-
-
 def _depth(text: str) -> int:
     """How deep the keys and the lists of a TOML text are at most; the reader of TOML has no limit."""
     bare = _QUOTED.sub("", text)
@@ -202,15 +175,6 @@ def with_parents(theorems: tuple[Theorem, ...]) -> tuple[Theorem, ...]:
             known = linked.get(parents[one]) if one in parents else None
             linked.setdefault(one, by_name[one] if known is None else replace(by_name[one], of=known))
     return tuple(linked.get(name, theorem) for name, theorem in by_name.items())
-
-
-def _parent(table: StatementTable, others: list[StatementTable]) -> tuple[str, str] | None:
-    """Key and variant that ``of`` names: without a variant the first one in the file, else ``stated``."""
-    if table.of is None:
-        return None
-    key, _, variant = table.of.partition(":")
-    known = [other.variant for other in others if other.key == key]
-    return key, variant or next(iter(known), "stated")
 
 
 __all__ = ["TheoremFile", "read_theorem_file", "read_theorems", "template", "with_parents"]

@@ -18,7 +18,7 @@ from __future__ import annotations
 import ast
 import math
 import reprlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -286,6 +286,11 @@ def _power(base: Expr, exponent: Expr) -> Expr:
     return made
 
 
+def _may_be_complex(function: Callable[..., Expr], parts: Sequence[Expr]) -> bool:
+    """Can the value be no real number although the arguments are? SymPy is slow to decide it."""
+    return function is sp.log or (function is sp.Pow and not parts[1].is_Integer)
+
+
 def _made(function: Callable[..., Expr], *parts: Expr) -> Expr:
     try:
         made = function(*parts)
@@ -295,7 +300,7 @@ def _made(function: Callable[..., Expr], *parts: Expr) -> Expr:
         return small(made)  # of finite real numbers
     if made.has(sp.nan, sp.zoo, sp.oo, -sp.oo):
         raise InputError("a formula divides by zero, or is not finite")
-    if made.has(sp.I) or made.is_extended_real is False:
+    if made.has(sp.I) or (_may_be_complex(function, parts) and made.is_extended_real is False):
         raise InputError("a formula has a part that is no real number")
     if made.is_number and not made.is_Rational and abs(sp.N(made)) > 2**BITS:
         raise InputError(f"a number of a formula is larger than 2^{BITS}")

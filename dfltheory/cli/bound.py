@@ -47,6 +47,7 @@ def bound(
         str | None,
         typer.Option(metavar="NAME=LOW:HIGH:COUNT", help="Which term rules in which regime of NAME."),
     ] = None,
+    every: Annotated[bool, typer.Option("--all", help="List lemmas and controls as well.")] = False,
     out: Annotated[Path | None, typer.Option(help="Where the grid goes: .csv or .parquet.")] = None,
     trust: Trust = False,
     json: AsJson = False,
@@ -57,7 +58,7 @@ def bound(
 
     Examples:
 
-        dfltheory bound
+        dfltheory bound --all
 
         dfltheory bound dfedsam.theorem_4_5 --latex
 
@@ -84,9 +85,9 @@ def bound(
             raise InputError(
                 "the theorem is missing: give its key (`dfltheory bound` lists all) or FILE.py:NAME"
             )
-        return _list(bounds.keys(), json)
+        return _list(bounds.keys(all=every), json)
     if key in bounds.registry.papers() and not (asked or values or variant):
-        return _list(bounds.keys(key), json)
+        return _list(bounds.keys(key, all=every), json)
     alone = [option for option in asked if option in ("--plot", "--grid", "--latex")]
     if alone and len(asked) > 1:
         raise InputError(f"{' and '.join(asked)} are different questions: ask {alone[0]} alone")

@@ -1,8 +1,8 @@
-"""What the search holds fast and what it draws, by a theorem's scope alone.
+"""What the search fixes and what it draws, by a theorem's scope alone.
 
-The rules are those of :mod:`dfltheory.verdicts.applicability`, so that whatever is found is a
-run that the theorem speaks of. What is outside of the search is refused in one line, never searched with
-another algorithm. Assumptions in words are not read.
+The rules are those of :mod:`dfltheory.verdicts.applicability`, so that the theorem covers every
+counterexample. A statement that the search cannot treat is rejected with an error message; it is never
+searched with another algorithm. Assumptions in words are not read.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 from dfltheory.algorithms.base import Algorithm
+from dfltheory.bounds.scope import ANY
 from dfltheory.bounds.symbols import GLOSSARY, LENGTH, STEP, Quantity
 from dfltheory.errors import InputError, UnknownNameError
 from dfltheory.own import own_name
@@ -26,43 +27,43 @@ MEASURES: dict[bool, tuple[str, ...]] = {
     False: ("grad_norm_sq", "grad_norm_sq_w", "consensus", "loss", "f_gap", "dist_sq"),
     True: ("two_block", "two_block_next", "two_block_weighted"),
 }
-"""The left-hand sides that the search measures, of one block and of two."""
+"""The left-hand sides that the search measures, for one block and for two."""
 
 
 CONVEX = frozenset(("mu", "mu_each", "x_star_sq", "sigma_star", "Gamma"))
-"""What the search knows of convex problems."""
+"""Quantities of convex problems that the search computes."""
 
 NOT_COMPUTED = frozenset(("dist_now", "gap_now", "offset"))
 """Quantities of the glossary that the search does not compute."""
 
 
 def convex(theorem: Theorem) -> bool:
-    """Does it ask how convex its problems are, so that no others are to be drawn?"""
+    """Whether the theorem contains a strong-convexity constant, so that only convex problems are drawn."""
     return bool({"mu", "mu_each"} & set(theorem.needs))
 
 
 class CodeNeededError(InputError):
-    """A file is about code of a user, which no file carries."""
+    """A file refers to third-party code, which it does not contain."""
 
     def __init__(self, what: str):
         super().__init__(
-            f"{what} is code of a user, which no file carries: name the theorem's own file too, as in "
-            "`dfltheory falsify FILE.py:NAME --replay COUNTEREXAMPLE`"
+            f"{what} is third-party code, which the file does not contain: name the theorem's own file too, "
+            "as in `dfltheory falsify FILE.py:NAME --replay COUNTEREXAMPLE`"
         )
 
 
 def algorithm_class(theorem: Theorem) -> type[Algorithm]:
-    """The most general algorithm of the scope: a class of the package by its name, or a user's own."""
+    """The most general algorithm of the scope: a class of the package by name, or a third-party class."""
     return class_of(theorem.scope.algorithms[0])
 
 
 def class_of(named: str | type, known: Iterable[str | type] = ()) -> type[Algorithm]:
-    """The class that a scope names: itself, the package's by its name, or a user's that is imported.
+    """The class that a scope names: itself, the package's by name, or an imported third-party class.
 
     Parameters
     ----------
     named : str or type
-        ``MODULE:NAME`` for a class of a user. How its module was imported does not matter, see
+        ``MODULE:NAME`` for a third-party class. How its module was imported does not matter, see
         :func:`~dfltheory.own.own_name`.
     known : iterable of str or type
         Classes that are preferred to others of the same own name: those of the scope of a given theorem.
@@ -116,7 +117,7 @@ def _attribute(module: str, name: str) -> type[Algorithm] | None:
 
 
 def with_classes(theorem: Theorem) -> Theorem:
-    """The theorem of a file, with the users' classes that its scope names in place of their names."""
+    """The theorem of a file, with third-party classes in place of their names in its scope."""
     named = tuple(class_of(a) if isinstance(a, str) and ":" in a else a for a in theorem.scope.algorithms)
     return replace(theorem, scope=replace(theorem.scope, algorithms=named))
 
@@ -127,22 +128,30 @@ def hyperparameters(theorem: Theorem) -> tuple[dict[str, Quantity], dict[str, An
     Raises
     ------
     InputError
-        A field that neither the scope nor the bound speaks of, and that has no value at which it is absent.
+        A field that neither the scope nor the bound contains, and that has no value at which it is absent.
     """
     cls, scope = algorithm_class(theorem), theorem.scope
     absent = absent_values(theorem)
-    spoken = quantities_of(theorem) | unrestricted_steps(theorem, cls)
-    summed = {name for whole in spoken & {*cls.summed_up} for name in cls.summed_up[whole][0]}
+    contained = quantities_of(theorem) | unrestricted_steps(theorem, cls)
+    summands: set[str] = set()
+    for total in contained & set(cls.summed_up):
+        summands |= set(cls.summed_up[total][0])
     free: dict[str, Quantity] = {}
     fixed: dict[str, Any] = {}
     for f in fields(cls):
         name = cls.glossary.get(f.name, f.name)
-        told = [scope.letters[n] for n in (name, f.name) if n in scope.letters]
-        if told:
-            fixed[f.name] = told[0]
-        elif f.name in summed:  # as the class has it, where it has a default
-            fixed |= {} if f.default is MISSING else {f.name: f.default}
-        elif name in spoken:
+        required = [scope.letters[n] for n in (name, f.name) if n in scope.letters]
+        if required and required[0] == ANY:
+            if f.default is MISSING:
+                free[f.name] = theorem.glossary[name]
+            else:
+                fixed[f.name] = f.default  # one of the values that the statement covers
+        elif required:
+            fixed[f.name] = required[0]
+        elif f.name in summands:
+            if f.default is not MISSING:
+                fixed[f.name] = f.default
+        elif name in contained:
             free[f.name] = theorem.glossary[name]
         elif name in absent:
             fixed[f.name] = absent[name]
@@ -163,12 +172,13 @@ def unknown(theorem: Theorem) -> list[str]:
     return sorted(set(theorem.needs) - computed - drawn)
 
 
-def _drawn(letter: Quantity) -> bool:
-    return letter.step or letter.integer or letter.high == 1 or letter.unit == LENGTH
+def _drawn(quantity: Quantity) -> bool:
+    """Whether the search can draw a hyperparameter."""
+    return quantity.step or quantity.integer or quantity.high == 1 or quantity.unit == LENGTH
 
 
 def check(theorem: Theorem) -> None:
-    """One line where the statement is outside of what the search can do."""
+    """Raise InputError if the search cannot treat the statement."""
     scope, cls = theorem.scope, algorithm_class(theorem)
     why = None
     measures = MEASURES[scope.two_blocks]
@@ -188,7 +198,7 @@ def check(theorem: Theorem) -> None:
     held = [name for name in fixed if name in theorem.glossary and theorem.glossary[name].step]
     odd = [n for n, q in free.items() if q.step and q.unit not in (STEP, GLOSSARY["eta_v"].unit)]
     if held or odd:
-        raise InputError(f"falsify cannot search {theorem}: it cannot hold {(held or odd)[0]} fast")
+        raise InputError(f"falsify cannot search {theorem}: the step size {(held or odd)[0]} cannot be fixed")
 
 
 __all__ = [

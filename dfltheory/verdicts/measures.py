@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from dfltheory.training.history import History
 
 Array = NDArray[np.float64]
+Numbers = float | Array
 
 
 # -- measures: recorded by a run, or derived from what it recorded -------------------
@@ -50,7 +51,7 @@ METRICS = {"dist_sq": dist_sq}
 class Gap(NamedTuple):
     """f - f* at one round, and its absolute rounding error."""
 
-    value: Any
+    value: Any  # numbers, (S,) or (P,) arrays, or fractions
     error: Any
 
 
@@ -176,9 +177,9 @@ def gap_at_start(run: History, theorem: Theorem) -> Gap | None:
 class Block(NamedTuple):
     """Step size, local steps and smoothness of one block; ``None``: unknown."""
 
-    eta: Any
-    local_steps: Any
-    L: Any
+    eta: Numbers | None
+    local_steps: Numbers
+    L: Numbers | None
 
 
 @dataclass(frozen=True)
@@ -206,26 +207,26 @@ class Sizes:
 
     eps: float
     tiny: float
-    rounds: Any
-    size: Any
-    gradient: Any
-    f_star: Any = 0.0
-    value: Any = 0.0
-    slope: Any = 0.0
-    heterogeneity: Any = 0.0
-    eta: Any = None
-    last_eta: Any = None
-    local_steps: Any = 1
+    rounds: Numbers
+    size: Numbers
+    gradient: Numbers
+    f_star: Numbers = 0.0
+    value: Numbers = 0.0
+    slope: Numbers = 0.0
+    heterogeneity: Numbers = 0.0
+    eta: Numbers | None = None
+    last_eta: Numbers | None = None
+    local_steps: Numbers = 1
     gossip_steps: int = 1
     clients: int = 1
-    L: Any = None
-    mu: Any = None
-    lam: Any = None
-    memory: Any = 1.0
-    value_error: Any = 0.0
-    minimizer_error: Any = 0.0
-    largest: Any = 0.0
-    weights: Mapping[str, Any] = field(default_factory=dict)
+    L: Numbers | None = None
+    mu: Numbers | None = None
+    lam: Numbers | None = None
+    memory: Numbers = 1.0
+    value_error: Numbers = 0.0
+    minimizer_error: Numbers = 0.0
+    largest: Numbers = 0.0
+    weights: Mapping[str, Numbers] = field(default_factory=dict)
     blocks: Mapping[str, Block] = field(default_factory=dict)
 
 

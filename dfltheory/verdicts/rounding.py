@@ -26,10 +26,11 @@ from typing import Any
 
 import numpy as np
 import sympy as sp
+from numpy.typing import ArrayLike
 
 from dfltheory.bounds.symbols import GRADIENT, GRADIENT_SQ, LENGTH, LENGTH_SQ, VALUE
 from dfltheory.bounds.theorem import LeftSide, Theorem
-from dfltheory.verdicts.measures import Sizes
+from dfltheory.verdicts.measures import Array, Numbers, Sizes
 
 LEAST = 1e-290
 """Squares, and bounds on them, below this have lost digits to underflow, or their factors may have."""
@@ -41,24 +42,24 @@ VALUE_STEPS = 16
 class RoundingError:
     """Error of a measured value v >= 0: that of sqrt(v), and that of v, absolute and relative to v."""
 
-    root: Any = 0.0
-    shift: Any = 0.0
-    relative: Any = 0.0
+    root: Numbers = 0.0
+    shift: Numbers = 0.0
+    relative: Numbers = 0.0
 
-    def lowered(self, values: Any) -> Any:
+    def lowered(self, values: ArrayLike) -> Array:
         """The least true values that rounding could have turned into these; 0 below :data:`LEAST`."""
-        values = np.asarray(values, dtype=float)
-        values = np.maximum(values * (1 - np.minimum(self.relative, 1.0)) - self.shift, 0.0)
-        least = np.maximum(np.sqrt(values) - self.root, 0.0) ** 2
+        measured = np.asarray(values, dtype=float)
+        shifted = np.maximum(measured * (1 - np.minimum(self.relative, 1.0)) - self.shift, 0.0)
+        least = np.maximum(np.sqrt(shifted) - self.root, 0.0) ** 2
         return np.where(least < LEAST, 0.0, least)
 
-    def raised(self, values: Any) -> Any:
+    def raised(self, values: ArrayLike) -> Array:
         """The largest true values that rounding could have turned into these."""
-        values = np.maximum(np.asarray(values, dtype=float), 0.0)
-        return (np.sqrt(values * (1 + self.relative) + self.shift) + self.root) ** 2
+        measured = np.maximum(np.asarray(values, dtype=float), 0.0)
+        return (np.sqrt(measured * (1 + self.relative) + self.shift) + self.root) ** 2
 
     @property
-    def of_zero(self) -> Any:
+    def of_zero(self) -> Numbers:
         """What rounding may make of the value 0, with either sign."""
         return self.shift + self.root**2
 
@@ -110,14 +111,14 @@ def start_errors(sizes: Sizes) -> dict[str, RoundingError]:
 # -- errors of the models ----------------------------------------------------------------
 
 
-def _curvature(sizes: Sizes) -> Any:
+def _curvature(sizes: Sizes) -> Numbers:
     """L; 1/eta where L is unknown, since theorems require eta L <= 1 or similar."""
     if sizes.L is not None:
         return sizes.L
     return 0.0 if sizes.eta is None else 1 / sizes.eta
 
 
-def _condition_number(sizes: Sizes) -> Any:
+def _condition_number(sizes: Sizes) -> Numbers:
     """L/mu, by which sums of a gradient may cancel; 1 where it is unknown or infinite."""
     if sizes.L is None or sizes.mu is None:
         return 1.0
@@ -126,7 +127,7 @@ def _condition_number(sizes: Sizes) -> Any:
     return np.where(np.isfinite(ratio) & (ratio > 1), ratio, 1.0)
 
 
-def _distance_per_round(sizes: Sizes) -> Any:
+def _distance_per_round(sizes: Sizes) -> Numbers:
     """eta K ||g_i||, how far a client moves in a round; 2/(L K) for an unknown step size."""
     if sizes.eta is not None:
         return sizes.eta * sizes.local_steps * sizes.gradient
@@ -137,12 +138,12 @@ def _distance_per_round(sizes: Sizes) -> Any:
     return np.where(L > 0, 2 * sizes.gradient / positive, sizes.size)
 
 
-def _roundings_per_round(sizes: Sizes) -> Any:
+def _roundings_per_round(sizes: Sizes) -> Numbers:
     """How often a model is rounded in one round."""
     return sizes.local_steps + sizes.gossip_steps * np.sqrt(sizes.clients) + 2
 
 
-def _error_per_round(sizes: Sizes) -> Any:
+def _error_per_round(sizes: Sizes) -> Numbers:
     """Rounding error of the models in one round."""
     distance, roundings = _distance_per_round(sizes), _roundings_per_round(sizes)
     rounded = roundings * (sizes.size + distance) + (1 + _condition_number(sizes)) * distance
@@ -150,18 +151,18 @@ def _error_per_round(sizes: Sizes) -> Any:
     return sizes.eps * rounded + underflow
 
 
-def _repetitions(sizes: Sizes) -> Any:
+def _repetitions(sizes: Sizes) -> Numbers:
     """How often the error of one round counts, at most once for each round."""
     return np.minimum(np.maximum(sizes.rounds, 1.0), sizes.memory)
 
 
-def _models_error(sizes: Sizes, rounds: Any) -> Any:
+def _models_error(sizes: Sizes, rounds: Numbers) -> Numbers:
     """Error of the models after the errors of ``rounds`` rounds, and of the measurement."""
     measurement = (np.sqrt(sizes.clients) + 2) * (sizes.eps * sizes.size + sizes.tiny)
     return _error_per_round(sizes) * rounds * _repetitions(sizes) + measurement
 
 
-def _deviation_error(sizes: Sizes) -> Any:
+def _deviation_error(sizes: Sizes) -> Numbers:
     """Error of the deviations from the mean model, which gossip damps."""
     rounds = sizes.rounds
     if sizes.lam is not None and sizes.eta is not None and sizes.L is not None:
@@ -170,26 +171,26 @@ def _deviation_error(sizes: Sizes) -> Any:
     return _models_error(sizes, rounds)
 
 
-def _gossip_time(sizes: Sizes) -> Any:
+def _gossip_time(sizes: Sizes) -> Numbers:
     """1/(1 - lam), infinite where rounding makes lam 1."""
     gap = 1 - np.asarray(sizes.lam, dtype=float) - 2 * sizes.eps
     return np.where(gap > 0, 1 / np.where(gap > 0, gap, 1.0), np.inf)
 
 
-def _distance_error(sizes: Sizes) -> Any:
+def _distance_error(sizes: Sizes) -> Numbers:
     """Error of ||xbar - x*||."""
     minimizer = np.finfo(float).eps * _condition_number(sizes) * sizes.size
     return _models_error(sizes, sizes.rounds) + 4 * minimizer + sizes.minimizer_error
 
 
-def _gradient_error(sizes: Sizes) -> Any:
+def _gradient_error(sizes: Sizes) -> Numbers:
     """L times the error of the models, and the gradient's own."""
     rounds = np.fmin(sizes.rounds, _damping_rounds(sizes))
     own = sizes.eps * _condition_number(sizes) * sizes.gradient
     return _curvature(sizes) * _models_error(sizes, rounds) + own
 
 
-def _damping_rounds(sizes: Sizes) -> Any:
+def _damping_rounds(sizes: Sizes) -> Numbers:
     """Rounds after which gradient steps and gossip have damped the effect of an error on a
     gradient."""
     if sizes.last_eta is None or (sizes.lam is None and sizes.gossip_steps):
@@ -203,7 +204,7 @@ def _damping_rounds(sizes: Sizes) -> Any:
 # -- errors of single measures -------------------------------------------------------------
 
 
-def _block_error(sizes: Sizes) -> Any:
+def _block_error(sizes: Sizes) -> Numbers:
     """The root of the weighted squares of both blocks' errors."""
     total = 0.0
     for suffix, weight in sizes.weights.items():
@@ -224,7 +225,7 @@ def _gap_error(sizes: Sizes) -> RoundingError:
     return RoundingError(root, shift + sizes.value_error, relative)
 
 
-def _value_error(sizes: Sizes) -> Any:
+def _value_error(sizes: Sizes) -> Numbers:
     """Absolute error of f(xbar)."""
     models = _models_error(sizes, sizes.rounds)
     own = VALUE_STEPS * sizes.eps * _condition_number(sizes) * (sizes.value + sizes.f_star)
@@ -260,7 +261,7 @@ def bound_error(
     values: Mapping[str, Any],
     eps: float = np.finfo(float).eps,
     starts: Mapping[str, RoundingError] | None = None,
-) -> Any:
+) -> Numbers:
     """Largest change of a bound within the rounding errors of its constants.
 
     Parameters
@@ -282,7 +283,7 @@ def bound_error(
     inputs = {name: np.asarray(values[name]) for name in theorem.needs}
     bound = theorem.evaluate(where="ignore", **inputs)
 
-    def change(name: str, value: Any) -> Any:
+    def change(name: str, value: Numbers) -> Numbers:
         changed = theorem.evaluate(where="ignore", **{**inputs, name: value})
         return np.abs(changed - bound)
 
@@ -309,7 +310,7 @@ def bound_error(
     return np.where(np.isfinite(bound), total, 0.0)
 
 
-def underflows(theorem: Theorem, values: Mapping[str, Any], bound: Any) -> bool:
+def underflows(theorem: Theorem, values: Mapping[str, Any], bound: Numbers) -> bool:
     """Whether a bound is below the range in which floating-point numbers keep their digits,
     without being exactly 0.
 

@@ -81,7 +81,7 @@ def anchor(key: str) -> str:
 
 
 def _paper(paper: str, docs: Path) -> str:
-    from validation.papers import errata
+    from validation.papers.erratum import errata
 
     registry = _registry()
     said = registry.paper(paper)
@@ -167,7 +167,7 @@ def _variant(theorem) -> list[str]:
 
 def _errata(key: str) -> list[str]:
     """The errata that begin in a statement or refute it, in any variant."""
-    from validation.papers import errata
+    from validation.papers.erratum import errata
 
     return _listed([erratum for erratum in errata(key.split(".")[0]) if key in _claims(erratum)])
 

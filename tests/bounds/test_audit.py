@@ -22,7 +22,8 @@ from dfltheory.checks.monotone import check_monotone
 from dfltheory.checks.run import CHECKS, audit, audit_statement
 from dfltheory.checks.units import check_units
 from dfltheory.errors import InputError, UnknownNameError
-from validation.papers import PAPERS, appendix, errata
+from validation.papers import PAPERS, appendix
+from validation.papers.erratum import errata
 
 LARGER = registry.REGISTRY.including(lemma for paper in PAPERS for lemma in appendix(paper))
 """The registry with the lemmas and displays of the papers' appendices."""

@@ -151,7 +151,7 @@ def test_the_averaging_algorithm_with_momentum_is_searched_as_any_other():
         ({"algorithms": ("DPSGD",), "letters": {}}, "does not say at which order"),
         ({"network": "none"}, "no network"),
         ({"network": lambda W: "never right"}, "no matrix of the search obeys its law"),
-        ({"letters": {"eta": 0.5} | ATC}, "cannot hold eta fast"),
+        ({"letters": {"eta": 0.5} | ATC}, "eta"),
         ({"two_blocks": True}, "is about grad_norm_sq"),
     ],
 )

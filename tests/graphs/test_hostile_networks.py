@@ -194,7 +194,7 @@ def test_each_gets_one_line(tmp_path, monkeypatch, name):
         "far column.npz": "indices must be < 4",
         "falling.npz": "indptr must be a non-decreasing sequence",
         "million million clients.npz": "index pointer size",
-        "promises.mtx": f"asks for 1e+12 clients: 0 to {CLIENTS} are read",
+        "promises.mtx": f"1e+12 clients; 0 to {CLIENTS}",
         "promises entries.mtx": "entries in",
     }.items(),
     ids=lambda pair: pair[0],

@@ -14,7 +14,7 @@ from dfltheory.checks.finding import Finding
 from dfltheory.errors import InputError
 from validation.pages import audit as page
 from validation.pages.errata_entries import corrected_terms
-from validation.papers import PAPERS, appendix, errata, examination, findings, statement
+from validation.papers import PAPERS, appendix, examination, findings, statement
 from validation.papers.__main__ import main as papers_command
 from validation.papers.erratum import (
     FALSE,
@@ -25,6 +25,7 @@ from validation.papers.erratum import (
     SEARCH,
     TYPO,
     Erratum,
+    errata,
     read_errata,
 )
 

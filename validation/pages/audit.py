@@ -23,8 +23,8 @@ from dfltheory.checks.run import CHECKS, audit
 from dfltheory.errors import InputError
 from dfltheory.files import write_text
 from validation.pages.errata_entries import coverage_lines, entry_lines, machine_checks, refutation
-from validation.papers import EXAMINATION, PAPERS, errata
-from validation.papers.erratum import FALSE, FOUND_BY, SEVERITIES, Erratum
+from validation.papers import EXAMINATION, PAPERS
+from validation.papers.erratum import FALSE, FOUND_BY, SEVERITIES, Erratum, errata
 
 CODE = (*AUDITING, EXAMINATION.parent)
 """The code from which the page follows."""

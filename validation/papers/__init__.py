@@ -14,7 +14,7 @@ import importlib
 import json
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dfltheory.bounds.registry import REGISTRY
 from dfltheory.bounds.theorem import Theorem
@@ -25,9 +25,6 @@ from dfltheory.checks.run import audit_statement
 from dfltheory.proofs import comparison
 from dfltheory.proofs.comparison import Checked
 from dfltheory.proofs.script import Corollary, Script
-
-if TYPE_CHECKING:
-    from validation.papers.erratum import Erratum
 
 PAPERS = ("dfedadmm", "dfedmdc", "dfedsam", "dfedsgpsm")
 FOLDER = Path(__file__).parent
@@ -40,16 +37,6 @@ def appendix(paper: str) -> tuple[Theorem, ...]:
     if paper not in PAPERS:
         return ()
     return read_theorem_file(FOLDER / paper / "appendix.toml").theorems
-
-
-@cache
-def errata(paper: str) -> tuple[Erratum, ...]:
-    """The errata of a paper, in its own order; none of a paper that has no folder."""
-    if paper not in PAPERS:
-        return ()
-    from validation.papers.erratum import read_errata
-
-    return read_errata(FOLDER / paper / "errata.toml")
 
 
 @cache
@@ -103,7 +90,6 @@ __all__ = [
     "appendix",
     "bound",
     "checked",
-    "errata",
     "examination",
     "findings",
     "scripts",

@@ -22,7 +22,8 @@ from dfltheory.counterexamples.document import built, read_document
 from dfltheory.counterexamples.members import MEMBERS, Member, Numbers
 from dfltheory.errors import InputError
 from dfltheory.verdicts.applicability import common_start
-from validation.papers import PAPERS, errata, statement
+from validation.papers import PAPERS, statement
+from validation.papers.erratum import errata
 
 if TYPE_CHECKING:
     from dfltheory.bounds.theorem import Theorem

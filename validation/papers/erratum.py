@@ -10,6 +10,7 @@ import re
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -22,7 +23,7 @@ from dfltheory.bounds.symbols import GLOSSARY
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.bounds.units import Expr
 from dfltheory.errors import InputError
-from validation.papers import statement
+from validation.papers import FOLDER, PAPERS, statement
 
 Severity = Literal["the statement is false", "does not follow, repairable", "constant", "typo", "loose"]
 SEVERITIES: tuple[Severity, ...] = get_args(Severity)
@@ -63,8 +64,8 @@ class Erratum:
     refutes : claims whose saved counterexamples this correction alone explains
         (:mod:`validation.papers.causes`)
     lines : places of the refuted lines that it makes false
-    witness : the claim that ``docs/witnesses/ID.json`` refutes, a family of problems that no search draws
-        (:mod:`validation.papers.witness_families`)
+    witness : the claim that ``docs/witnesses/ID.json`` refutes, a family of problems that no search draws;
+        ``dfltheory falsify --replay`` measures it again
     """
 
     id: str
@@ -139,6 +140,12 @@ class Erratum:
         return found
 
 
+@cache
+def errata(paper: str) -> tuple[Erratum, ...]:
+    """The errata of a paper, in its own order; none of a paper that has no folder."""
+    return read_errata(FOLDER / paper / "errata.toml") if paper in PAPERS else ()
+
+
 def read_errata(file: Path) -> tuple[Erratum, ...]:
     """The errata of a TOML file.
 
@@ -187,5 +194,6 @@ __all__ = [
     "Erratum",
     "FoundBy",
     "Severity",
+    "errata",
     "read_errata",
 ]

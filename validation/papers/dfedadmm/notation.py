@@ -9,18 +9,10 @@ from dfltheory.bounds import registry
 from dfltheory.bounds import symbols as s
 from dfltheory.bounds.theorem import Definition
 
-PAPER = registry.paper("dfedadmm")
-PRINTED = registry.get("dfedadmm.theorem_1", "printed")
-APPENDIX = registry.get("dfedadmm.theorem_1", "appendix")
 BOUNDED_GRADIENTS = registry.get("dfedadmm.theorem_1", "corrected")
 SECOND_MOMENT = registry.get("dfedadmm.theorem_1", "corrected_second_moment")
 NO_BOUNDED_GRADIENTS = registry.get("dfedadmm.theorem_1", "corrected_no_bounded_gradients")
 
-SCOPE = PRINTED.scope
-ASSUMPTIONS = PRINTED.assumptions
-ENOUGH_STEPS = next(c for c in PRINTED.conditions if c.name == "K >= lam_admm/eta")
-KAPPA, C2_DEFINITION = APPENDIX.definitions
-kappa, C2 = KAPPA.symbol, C2_DEFINITION.symbol
 GAMMA, THETA, P, GAMMA2, *_ = BOUNDED_GRADIENTS.definitions
 gamma, theta, p, Gamma2 = GAMMA.symbol, THETA.symbol, P.symbol, GAMMA2.symbol
 CORRECTED_ASSUMPTIONS = BOUNDED_GRADIENTS.assumptions[:-1]

@@ -10,12 +10,12 @@ from collections.abc import Mapping, Sequence
 
 import sympy as sp
 
+from dfltheory.bounds import registry
 from dfltheory.bounds import symbols as s
 from dfltheory.proofs import hypotheses as h
 from dfltheory.proofs import kernel as r
 from dfltheory.proofs.moments import E_U, G_U, G_V, N_U, N_V, X_U, X_V, Algorithm, Moment, k, one, root, sq
 from dfltheory.proofs.script import Corollary, Range, Script
-from validation.papers.dfedmdc import notation as stated
 
 L_u, L_v, K_u, K_v, eta_u, eta_v = s.L_u, s.L_v, s.K_u, s.K_v, s.eta_u, s.eta_v
 a, b = eta_u * K_u * L_u, eta_v * K_v * L_v
@@ -185,7 +185,7 @@ RANGES = (
 VALUES = {lam: x / (1 + x), eta_u: A_ / ((1 + x) * K_u * L_u), eta_v: B_ / (K_v * L_v)}
 GRANTS: dict[str, tuple[h.Hypothesis, ...]] = dict(
     zip(
-        stated.CORRECTED_ASSUMPTIONS,
+        registry.get("dfedmdc.theorem_2", "corrected").assumptions,
         (
             (h.SMOOTH,),
             (h.UNBIASED, h.VARIANCE, h.INDEPENDENT),

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 
 import sympy as sp
 
+from dfltheory.bounds import registry
 from dfltheory.bounds import symbols as s
 from dfltheory.bounds.units import Expr
 from dfltheory.proofs import hypotheses as h
 from dfltheory.proofs import kernel as r
 from dfltheory.proofs.moments import EHAT, MEAN, NOISE, SAMPLED, Algorithm, E, G, N, X, k, one, root, sq
 from dfltheory.proofs.script import Corollary, Range, Script
-from validation.papers.dfedsam.notation import COMMON_START, CORRECTED_ASSUMPTIONS
 
 L, K, eta = s.L, s.K, s.eta
 A = Algorithm("DFedSAM", X - SAMPLED.sum(k) * eta, X - SAMPLED.sum(K) * eta, X.mean(), gossips=s.Q)
@@ -144,7 +144,7 @@ a, q = sp.Symbol("a", positive=True), sp.Symbol("q_", nonnegative=True)
 v, z = sp.Symbol("v", nonnegative=True), sp.Symbol("z", nonnegative=True)
 GRANTS: dict[str, tuple[h.Hypothesis, ...]] = dict(
     zip(
-        (*CORRECTED_ASSUMPTIONS, COMMON_START),
+        registry.get("dfedsam.theorem_4_5", "corrected").assumptions,
         (
             (h.SMOOTH, h.SAMPLE_SMOOTH),
             (h.UNBIASED, h.VARIANCE, h.INDEPENDENT),
