@@ -92,7 +92,7 @@ def test_histories_of_earlier_releases_keep_the_rounding_error_of_the_consensus(
 
     task = dfl.tasks.quadratic(m=3, d=2, sigma=1.0)
     exact = dfl.exact_history(dfl.algorithms.DPSGD(eta=0.1), task, np.full((3, 3), 1 / 3), rounds=2)
-    arrays, document = exact._told()
+    arrays, document = exact._content()
     arrays["consensus_error"] = arrays.pop("consensus_rounding")
     again = History.load(storage.write(tmp_path / "old.safetensors", arrays, document))
     assert again.consensus_rounding is not None
