@@ -330,9 +330,7 @@ def test_networks_that_will_not_do_are_told():
         ):
             train(RelaySGD(0.1), heterogeneous(7), network, 1)
     one_way = 0.5 * np.eye(6) + 0.5 * np.eye(6)[[1, 2, 3, 4, 5, 0]]
-    with pytest.raises(
-        DFLTheoryError, match=r"client 0 .* client 1 .* EdgeADMM needs links"
-    ):
+    with pytest.raises(DFLTheoryError, match=r"client 0 .* client 1 .* EdgeADMM needs links"):
         train(EdgeADMM(0.1), heterogeneous(6), one_way, 1)
 
 
