@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from dfltheory.algorithms.base import Algorithm, Mix, Oracle, Parameters, replace
+from dfltheory.algorithms.protocol import unknown_methods_rejected
 from dfltheory.counterexamples.networks import matchings
 from dfltheory.counterexamples.problems import TASKS, Ramps
 from dfltheory.errors import InputError
@@ -246,6 +247,7 @@ class CandidatesMix(Mix):
         return torch.from_numpy(batch.W[:, choices].reshape(-1, m, m))
 
 
+@unknown_methods_rejected()
 def draws_of(batch: Batch) -> int:
     """Minibatches that one round takes."""
     oracle = Candidates(batch, 1)
@@ -256,6 +258,7 @@ def draws_of(batch: Batch) -> int:
     return oracle.drawn - before
 
 
+@unknown_methods_rejected()
 def run(batch: Batch, rounds: int, moments: bool = False) -> Path:
     """Simulate ``rounds`` rounds of all candidates, fewer where nothing moves any more, and measure them, the
     gradients' second ``moments`` if asked."""
@@ -468,6 +471,7 @@ def _two_blocks(batch: Batch, x: Array, weight: float) -> Path:
     return Path(left, value, zero, zero, batch.x0, after[:, :, 0].var(-1).T)
 
 
+@unknown_methods_rejected()
 def fixed_points(batch: Batch, x: Array, steps: int = 6) -> Array:
     """Solutions of round(x) = x near x (P, m, d), by Newton, where a round begins with the models alone.
 

@@ -14,6 +14,7 @@ from torch import Tensor
 
 from dfltheory.algorithms.base import Algorithm, replace
 from dfltheory.algorithms.blocks import blocks
+from dfltheory.algorithms.protocol import unknown_methods_rejected
 from dfltheory.exact.layout import clients_tensors
 from dfltheory.exact.moments import Affine, Moments, Stage, apply, backward, one_round
 from dfltheory.exact.network import Law, is_constant, law_of, laws_of
@@ -124,6 +125,7 @@ class Step:
 class Engine:
     """One algorithm on one problem over one sequence of matrices, for ``rounds`` rounds from x^0 (m, d)."""
 
+    @unknown_methods_rejected()
     def __init__(
         self, algorithm: Any, problem: Problem, sequence: Any, x0: Array, rounds: int, apart: bool = True
     ):
@@ -151,6 +153,7 @@ class Engine:
             if step is not None:
                 state = one_round(state, step.stages, step.laws)
 
+    @unknown_methods_rejected()
     def step(self, template: Any, t: int) -> tuple[Step, Any]:
         """Round t from a state with these tensors that nothing moves, and that state after it."""
         trial = self.probe.trial(template, self.layout, t, self._products)

@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 
 from dfltheory.algorithms.base import Algorithm
+from dfltheory.algorithms.protocol import unknown_methods_rejected
 from dfltheory.errors import DivergenceError, whole_number
 from dfltheory.progress import watch
 from dfltheory.randomness import one_order
@@ -107,6 +108,7 @@ def train(
     whole_number("rounds", rounds, at_least=0)
     whole_number("evaluate_every", evaluate_every, at_least=1)
     with contextlib.ExitStack() as held:
+        held.enter_context(unknown_methods_rejected())
         if deterministic:
             held.enter_context(one_order())
         started = time.perf_counter()

@@ -61,6 +61,7 @@ class RoundOracle(Oracle):
         self._stream = task.stream(self._generators)
         self._kept: list[Any] = []
         self._position = 0
+        self._add_methods_of_task()
         if participation < 1:
             self.active = self._participants(seeds, root, participation)
 
@@ -100,11 +101,6 @@ class RoundOracle(Oracle):
         drawn = self._next(lambda: uniform(self._generators, full_shape, like))
         return drawn if self._rows is None else drawn[:, self._rows].clone()
 
-    def __getattr__(self, name: str) -> Any:
-        if not name.startswith("_") and name in self._task.oracle_methods:
-            return getattr(self._task, name)
-        return super().__getattr__(name)
-
     def of(self, rows: slice) -> Self:
         """Return the same round for some of these clients, with the draws that they have among all."""
         first = 0 if self._rows is None else self._rows.start
@@ -112,8 +108,14 @@ class RoundOracle(Oracle):
         part._rows = slice(first + rows.start, first + rows.stop)
         part._position = 0
         part._task = self._all_clients.restrict(part._rows)
+        part._add_methods_of_task()
         part.active = None if self.active is None else self.active[:, rows]
         return part
+
+    def _add_methods_of_task(self) -> None:
+        """Offer the further methods that the task names."""
+        for name in self._task.oracle_methods:
+            setattr(self, name, getattr(self._task, name))
 
     def _next(self, draw: Callable[[], Any]) -> Any:
         """Return the next draw of all clients; kept for the other ranges if these are only some."""

@@ -13,6 +13,7 @@ import dfltheory as dfl
 from dfltheory import tasks
 from dfltheory.algorithms import DFedAvg, PushPull
 from dfltheory.algorithms.base import Algorithm, Mix, Oracle, Parameters, replace
+from dfltheory.algorithms.protocol import unknown_methods_rejected
 from dfltheory.counterexamples.core import Batch, CandidatesMix, fixed_points, run
 from dfltheory.counterexamples.problems import Ramps
 from dfltheory.errors import UnsupportedError
@@ -81,7 +82,7 @@ def test_the_mix_of_candidates_rejects_methods_that_it_does_not_implement():
         "mix.broadcast": lambda: mix.broadcast(z),
     }
     for method, ask in asked.items():
-        with pytest.raises(UnsupportedError) as rejected:
+        with pytest.raises(UnsupportedError) as rejected, unknown_methods_rejected():
             ask()
         assert (rejected.value.method, rejected.value.environment) == (method, "falsify")
 
@@ -105,10 +106,15 @@ def test_base_classes_reject_all_that_a_subclass_does_not_implement():
         "mix(z)": lambda: mix(z),
     }
     for method, ask in asked.items():
-        with pytest.raises(UnsupportedError) as rejected:
+        with pytest.raises(UnsupportedError) as rejected, unknown_methods_rejected():
             ask()
         assert rejected.value.method == method
         assert method in str(rejected.value)
+
+
+def test_other_missing_attributes_are_errors_as_they_are():
+    with pytest.raises(AttributeError, match="missing"), unknown_methods_rejected():
+        object().missing  # noqa: B018
 
 
 def test_unsupported_error_is_the_same_after_pickling():
