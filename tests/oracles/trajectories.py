@@ -168,6 +168,12 @@ def probe() -> str:
         a = torch.randn(37, 65, generator=generator, dtype=dtype)
         for value in (a @ a.T, a.exp(), a.sum(0), torch.linalg.qr(a @ a.T)[1], torch.sigmoid(a)):
             digest.update(value.numpy().tobytes())
+        inputs = torch.randn(10, 20, 64, generator=generator, dtype=dtype)
+        weights = torch.randn(10, 64, 32, generator=generator, dtype=dtype)
+        hidden = torch.bmm(inputs, weights)
+        gradient = torch.bmm(inputs.transpose(1, 2), hidden)
+        for value in (hidden, gradient, hidden.log_softmax(-1), inputs[0] @ weights[0]):
+            digest.update(value.numpy().tobytes())
     return digest.hexdigest()
 
 
