@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple, get_args
 
 import sympy as sp
 
-from dfltheory.bounds.symbols import GRADIENT_SQ, LENGTH, LENGTH_SQ, VALUE
+from dfltheory.bounds.symbols import GRADIENT_SQ, LENGTH_SQ, VALUE
 from dfltheory.bounds.units import ONE, Expr, Unit, unit
 from dfltheory.errors import InputError, UnknownNameError, one_of
 
@@ -75,33 +75,23 @@ _IN_PROOFS: dict[str, Measure] = {
     "T1_u": Measure(VALUE),
     "T1_v": Measure(VALUE),
     "T2_u": Measure(VALUE),
-    "T2_v": Measure(VALUE),
     "T3_u": Measure(GRADIENT_SQ),
-    "T3_v": Measure(unit(f=2, v=-2)),
     "ascent_spread": Measure(LENGTH_SQ),
-    "auxiliary": Measure(LENGTH_SQ),
     "bias": Measure(GRADIENT_SQ),
     "bias_sq": Measure(GRADIENT_SQ),
     "client_gradient_sq": Measure(GRADIENT_SQ),
     "coefficient": Measure(ONE),
-    "consensus_mean": Measure(LENGTH_SQ),
-    "consensus_root": Measure(LENGTH),
     "definition": Measure(None),
     "descent": Measure(VALUE),
     "drift": Measure(LENGTH_SQ),
     "drift_weighted": Measure(LENGTH_SQ),
-    "dual_mean_sq": Measure(GRADIENT_SQ),
     "dual_sq": Measure(GRADIENT_SQ),
     "gradient_spread": Measure(GRADIENT_SQ),
     "inner_product": Measure(VALUE),
-    "local_gradient_sq": Measure(GRADIENT_SQ),
     "local_step_sq": Measure(LENGTH_SQ),
     "mean_step_sq": Measure(VALUE),
-    "operator_norm": Measure(ONE),
     "own_grad_sq": Measure(GRADIENT_SQ),
-    "personal_step_sq": Measure(unit(v=2)),
     "u_step": Measure(VALUE),
-    "v_step": Measure(VALUE),
 }
 
 MEASURES: dict[str, Measure] = MEASURES_OF_RUNS | _IN_PROOFS

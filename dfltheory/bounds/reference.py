@@ -84,7 +84,9 @@ def load_all(
         found = _object(reference)
         for variant in variants or ():
             if variant != found.variant:
-                raise InputError(f"{found} is given as an object: its variant is not {variant!r}")
+                raise InputError(
+                    f"{found} is given as an object: its variant is not {variant!r}: leave it out"
+                )
         return (found,)
     stated = _of_file(reference, trust)
     if variants is None:

@@ -86,9 +86,19 @@ def to_tree(expr: Expr) -> Tree:
     if expr == sp.E:
         return ["exp", 1]
     name = type(expr).__name__
+    if isinstance(expr, sp.Pow) and expr.exp.is_Integer and abs(int(expr.exp)) > EXPONENT:
+        return _large_power(to_tree(expr.base), int(expr.exp))
     if name not in _SAME:
         raise InputError(f"{name} cannot be written to a file; a formula may have {', '.join(FUNCTIONS)}")
     return [name, *(to_tree(argument) for argument in expr.args)]
+
+
+def _large_power(base: Tree, exponent: int) -> Tree:
+    """A power whose exponent is too large to be written, as a power of a power (and another factor)."""
+    sign = 1 if exponent > 0 else -1
+    whole, rest = divmod(abs(exponent), EXPONENT)
+    power: Tree = ["Pow", ["Pow", base, sign * EXPONENT], whole]
+    return power if rest == 0 else ["Mul", power, ["Pow", base, sign * rest]]
 
 
 def from_tree(data: Any, symbols: Mapping[str, sp.Symbol] | None = None) -> Expr:

@@ -190,13 +190,24 @@ def test_a_corollary_with_a_step_size_out_of_range_is_not_proved(value):
     assert any("eta" in why and "range" in why for why in missing)
 
 
+SLACK = {
+    f"dfedmdc.rate_theorem_{n}:corrected": {
+        "initialization": sp.Rational(77, 100),
+        "consensus": sp.Rational(23, 100),
+    }
+    for n in (1, 2)
+}
+"""Terms of rates that the theorem's own are below by more than a tenth: 12.42/16 and 25.62/108 of chi^2."""
+
+
 @pytest.mark.parametrize(
     "claim", [c for c, script in proved.scripts().items() if isinstance(script, Corollary)]
 )
 def test_a_corollary_with_a_smaller_constant_or_a_weaker_condition_is_not_proved(claim):
     theorem, script = registry.get(*claim.split(":")), proved.scripts()[claim]
     for name, part in theorem.parts.items():
-        less = replace(theorem, parts={**theorem.parts, name: part * sp.Rational(9, 10)})
+        share = SLACK.get(claim, {}).get(name, sp.Rational(9, 10))
+        less = replace(theorem, parts={**theorem.parts, name: part * share})
         assert any("the bound of" in why for why in proved.check(less, script).missing)
     for i, condition in enumerate(theorem.conditions):
         weaker = replace(condition, left=condition.left / 2)
@@ -255,7 +266,7 @@ def test_a_proof_holds_beside_quantities_that_have_its_letters():
     audited."""
     theirs = tuple(Quantity(name, name, ONE, "theirs", high=1.0) for name in ("gamma", "p", "a", "c", "z"))
     assert proved.check(*stated(ADMM)).proved
-    old = registry.get(*ADMM.split(":"))
+    old = registry.get("dfedsam.theorem_4_5", "corrected")
     more = old.bound * sum(quantity.symbol for quantity in theirs)
     mine = replace(
         old, key="mine.theorem", variant="mine", parts={**old.parts, "more": more}, quantities=theirs

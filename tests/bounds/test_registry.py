@@ -18,9 +18,13 @@ ROOT = Path(__file__).parents[2]
 LEMMAS = [lemma for paper in PAPERS for lemma in appendix(paper)]
 
 
-def test_keys_list_theorems_corollaries_rates_and_lower_bounds():
+def test_keys_list_theorems_corollaries_and_rates_and_of_a_named_paper_lower_bounds():
     kinds = {theorem.kind for key in bounds.keys() for theorem in map_variants(key)}  # noqa: SIM118
-    assert kinds == {"theorem", "corollary", "rate", "lower bound"}
+    assert kinds == {"theorem", "corollary", "rate"}  # all lower bounds are controls
+    of_controls = {t.kind for key in bounds.keys("bubeck2015") for t in map_variants(key)}
+    assert "lower bound" in of_controls
+    assert not set(bounds.keys("bubeck2015")) & set(bounds.keys())
+    assert set(bounds.keys("bubeck2015")) <= set(bounds.keys(all=True))
     assert set(bounds.keys()) < set(bounds.keys(all=True))
     assert "wang2021.lemma_1" in bounds.keys("wang2021", all=True)
     assert "wang2021.lemma_1" not in bounds.keys("wang2021")
