@@ -323,7 +323,8 @@ class RecordedRun(Source):
         """The gap of each seed, with what the run states of its rounding error.
 
         A model is rounded by eps ||x||, and a client's loss by that times its gradient,
-        for which ||grad f|| + sigma_g is taken.
+        for which ||grad f|| + sigma_g is taken. Where that is not finite, as in a run that
+        diverged, the error is infinite.
         """
         gap = gap_at_start(self.run, theorem)
         if gap is None:
@@ -333,8 +334,10 @@ class RecordedRun(Source):
         sigma_g = run.constants.sigma_g or 0.0
         heterogeneity = sigma_g if math.isfinite(sigma_g) else 0.0
         slope = np.sqrt(np.abs(run.grad_norm_sq[:, column])) + heterogeneity
-        error = gap.error + precision(run) * np.sqrt(run.x0_sq) * slope
-        return Gap(_collapsed(gap.value)[()], _collapsed(error))
+        rounding = np.full_like(slope, np.inf)
+        size = precision(run) * np.sqrt(run.x0_sq)
+        np.multiply(size, slope, out=rounding, where=np.isfinite(slope))
+        return Gap(_collapsed(gap.value)[()], _collapsed(gap.error + rounding))
 
     def gap_differences(self, theorem: Theorem) -> Any:
         value = objective_at_start(self.run, theorem)

@@ -148,11 +148,9 @@ def test_plots_take_a_file(folder):
 
 
 def test_respects_takes_a_file(folder):
-    from dfltheory.testing.respects import BrokenClaimError
-
     from dfltheory.algorithms import DPSGD
     from dfltheory.plugin import Claim
-    from dfltheory.testing import check_claim
+    from dfltheory.testing import BrokenClaimError, check_claim
 
     options = {"variant": None, "examples": 5}
     check_claim(DPSGD, Claim("respects", "mine.toml", options))

@@ -150,7 +150,7 @@ def test_cases_have_the_intended_verdicts(outcomes):
     ]
     kinds = {o.case.group: {v.variant: v.kind for v in o.verdicts} for o in outcomes[:3]}
     assert kinds["blocks"]["printed"] == kinds["corollary"]["printed"] == "not applicable"
-    assert kinds["blocks"]["corrected_less_noise"] == "holds"
+    assert kinds["blocks"]["corrected_different_steps"] == "holds"
     assert kinds["corollary"]["corrected"] == "holds"
     assert len({dfl.bounds.get("dfedmdc.theorem_1", v).lhs.latex for v in kinds["blocks"]}) == 4
     assert kinds["mixed"]["printed"] == "holds"

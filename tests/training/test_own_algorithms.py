@@ -360,14 +360,14 @@ def test_a_registered_class_is_found_by_name_and_keeps_its_place_in_documents(mo
     assert "mixestwice" not in alg.ALGORITHMS
     assert name_of(MixesTwice) == "tests.training.own_networked:MixesTwice"
     for name in ("DFedAvg", "MixesTwice"):
-        with pytest.raises(InputError, match=f"there is an algorithm called {name.lower()} already"):
+        with pytest.raises(InputError, match=f"there is already an algorithm called {name.lower()}: rename {name}"):
             alg.register(type(name, (Own,), {}))
     with pytest.raises(InputError, match="is not an algorithm class: put @register above"):
         alg.register(MixesTwice())
 
 
 def test_what_is_kept_for_arcs_that_change_is_told():
-    with pytest.raises(InputError, match="arcs of a network that is fixed or periodic"):
+    with pytest.raises(InputError, match="edges needs a network that is fixed or periodic"):
         train(EdgeADMM(0.1), images(), graphs.RandomMatching(5), 1)
 
     @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from validation import crossings as experiment
 def outcomes():
     """With fewer rounds where fewer show it."""
     sam, admm, momentum = experiment.cases()
-    return perform_all([sam, dataclasses.replace(admm, rounds=1500), momentum])
+    return perform_all([sam, admm.with_run(rounds=1500), momentum])
 
 
 @pytest.fixture(scope="module")

@@ -53,5 +53,5 @@ def test_what_the_run_knows_cannot_be_given_otherwise():
 
 def test_a_task_without_a_minimizer_says_so():
     task = dfl.tasks.digits(m=3)
-    with pytest.raises(InputError, match="knows no minimizer x_star"):
+    with pytest.raises(InputError, match="has no minimizer x_star of f, which dist_sq needs"):
         dfl.verdicts.dist_sq(task, None, torch.zeros(1, task.d))

@@ -15,7 +15,7 @@ from dfltheory.constants import FRESH_STEP
 from dfltheory.errors import InputError, UnknownNameError
 from dfltheory.files import json_text
 from dfltheory.tasks import registry
-from dfltheory.training import document
+from dfltheory.training import setup
 from dfltheory.training.facts import NetworkFacts
 from dfltheory.training.history import History
 from dfltheory.verdicts import applicability
@@ -258,7 +258,7 @@ OPTIONS["random_out_degree"] = {"degree": 2}
 LIKE_A_RING = ("path", "star", "complete", "grid", "torus", "hypercube", "exponential", "random_regular",
                "two_cliques", "binary_tree")  # fmt: skip
 """Undirected networks that stay: one of them is run quickly, beside those of every other law."""
-NETWORKS = [*document.networks(), "given, periodic", "given, drawn", "given, one-way"]
+NETWORKS = [*setup.networks(), "given, periodic", "given, drawn", "given, one-way"]
 
 
 def network_named(kind):
@@ -271,7 +271,7 @@ def network_named(kind):
         return own[kind]
     if kind == "given, one-way":
         return COLUMNS
-    made = document.networks()[kind](m=4, **OPTIONS.get(kind, {}))
+    made = setup.networks()[kind](m=4, **OPTIONS.get(kind, {}))
     if not isinstance(made, nx.Graph):
         return made
     return dfl.graphs.uniform(made) if made.is_directed() else dfl.graphs.metropolis(made)
