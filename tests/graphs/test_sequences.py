@@ -230,11 +230,13 @@ def test_probabilities_are_equation_2():
 
 def test_the_loss_driven_draw_in_blocks_is_the_draw_at_once(monkeypatch):
     """Rows are drawn a block at a time, so that no m x m table is held: the same numbers, the same choice."""
-    from dfltheory.graphs import time_varying
+    from dfltheory.graphs import loss_driven
 
     f = np.random.default_rng(1).normal(size=23)
     at_once = dense(graphs.LossDriven(23, 3), 0, 5, f)
-    monkeypatch.setattr(time_varying, "_blocks", lambda m: (slice(i, min(i + 4, m)) for i in range(0, m, 4)))
+    monkeypatch.setattr(
+        loss_driven, "_row_blocks", lambda m: (slice(i, min(i + 4, m)) for i in range(0, m, 4))
+    )
     np.testing.assert_array_equal(dense(graphs.LossDriven(23, 3), 0, 5, f), at_once)
 
 
