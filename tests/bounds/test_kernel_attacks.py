@@ -194,10 +194,12 @@ SLACK = {
     f"dfedmdc.rate_theorem_{n}:corrected": {
         "initialization": sp.Rational(77, 100),
         "consensus": sp.Rational(23, 100),
+        "T >= 125 lam^2 chi^2/(1 - lam)^2": sp.Rational(21, 100),
     }
     for n in (1, 2)
 }
-"""Terms of rates that the theorem's own are below by more than a tenth: 12.42/16 and 25.62/108 of chi^2."""
+"""Terms of rates that the theorem's own are below by more than a tenth: 12.42/16 and 25.62/108 of chi^2.
+So is a condition of the theorem: 27 in the place of 125."""
 
 
 @pytest.mark.parametrize(
@@ -210,7 +212,8 @@ def test_a_corollary_with_a_smaller_constant_or_a_weaker_condition_is_not_proved
         less = replace(theorem, parts={**theorem.parts, name: part * share})
         assert any("the bound of" in why for why in proved.check(less, script).missing)
     for i, condition in enumerate(theorem.conditions):
-        weaker = replace(condition, left=condition.left / 2)
+        share = SLACK.get(claim, {}).get(condition.name, sp.Rational(1, 2))
+        weaker = replace(condition, left=condition.left * share)
         others = (*theorem.conditions[:i], weaker, *theorem.conditions[i + 1 :])
         assert any(
             "a condition of" in why
