@@ -4,7 +4,6 @@ import typer
 
 from dfltheory.cli import app
 
-
 PRINT_A_FILE = {"new", "schema"}
 """They print a file to be written: a theorem file in TOML, a schema in JSON."""
 
