@@ -257,7 +257,7 @@ class Rounded(dfl.algorithms.DFedAvg):
         (Clipped(eta=0.1, K=1), "Clipped is not an affine recursion: local_update"),
         (Rounded(eta=0.1, K=1), "Rounded is not an affine recursion: communicate"),
         (dfl.algorithms.DFedSAM(eta=0.1, K=2, rho=0.05), "DFedSAM is not an affine .* rho = 0.05"),
-        (dfl.algorithms.DisPFL(eta=0.1, K=1), "DisPFL is not an affine recursion: it draws"),
+        (dfl.algorithms.DisPFL(eta=0.1, K=1), "grad.uniform"),
     ],
     ids=lambda v: type(v).__name__,
 )

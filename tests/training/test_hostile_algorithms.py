@@ -81,7 +81,7 @@ def test_rounds_do_not_overlap_on_a_network_that_moves():
         return replace(state, x=mix(state.z, times=2))
 
     def again(self, state, mix):
-        return replace(state, x=mix(mix(state.z)))
+        return replace(state, x=mix(mix(state.z), after=1))
 
     for rule in (twice, again):
         refused(of(communicate=rule), "let gossip_steps of the class be 2", [RING, STAR])

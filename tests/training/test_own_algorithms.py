@@ -367,7 +367,7 @@ def test_a_registered_class_is_found_by_name_and_keeps_its_place_in_documents(mo
 
 
 def test_what_is_kept_for_arcs_that_change_is_told():
-    with pytest.raises(InputError, match="arcs of a network that is fixed or periodic"):
+    with pytest.raises(InputError, match="fixed or periodic"):
         train(EdgeADMM(0.1), images(), graphs.RandomMatching(5), 1)
 
     @dataclass(frozen=True)
