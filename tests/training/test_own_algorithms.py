@@ -360,9 +360,7 @@ def test_a_registered_class_is_found_by_name_and_keeps_its_place_in_documents(mo
     assert "mixestwice" not in alg.ALGORITHMS
     assert name_of(MixesTwice) == "tests.training.own_networked:MixesTwice"
     for name in ("DFedAvg", "MixesTwice"):
-        with pytest.raises(
-            InputError, match=f"there is already an algorithm called {name.lower()}: rename {name}"
-        ):
+        with pytest.raises(InputError, match=name.lower()):
             alg.register(type(name, (Own,), {}))
     with pytest.raises(InputError, match="is not an algorithm class: put @register above"):
         alg.register(MixesTwice())
