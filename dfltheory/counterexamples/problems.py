@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from functools import cached_property
 from typing import Any, ClassVar, Self
 
@@ -138,10 +139,34 @@ class Ramps:
             knots = np.concatenate([ends[:, :1] - far[:, :1], knots, ends[:, 1:] + far[:, 1:]], axis=1)
         return knots, Ramps.gradient(self, knots[..., None, None])[..., 0]
 
+    @cached_property
+    def _exact_slopes(self) -> Array:
+        """f' at the knots (P, n), where those below their rounding error are computed in rational numbers."""
+        knots, at = self._at_knots
+        slopes = at.mean(-1)
+        error = 1e-15 * Ramps.parts(self, np.abs(knots).max(1)).max(1)
+        for row, k in np.argwhere(np.abs(slopes) <= error[:, None]):
+            slopes[row, k] = float(self._exact_slope(row, knots[row, k]))
+        return slopes
+
+    def _exact_slope(self, row: int, point: float) -> Fraction:
+        """m f'(point) of one problem as a rational number, whose sign is exact."""
+        x = Fraction(float(point))
+        curve = Fraction(float(np.broadcast_to(self.curve, len(self.left))[row]))
+        total = sum((Fraction(float(v)) for v in self.left[row]), self.m * curve * x)
+        ramps = (getattr(self, name)[row].ravel() for name in ("knots", "widths", "slopes"))
+        for knot, width, slope in zip(*ramps, strict=True):
+            inside = min(max(x - Fraction(float(knot)), Fraction(0)), Fraction(float(width)))
+            total += Fraction(float(slope)) * inside
+        return total
+
     def minimizer(self, start: Array) -> Array:
         """Of convex problems the minimizer nearest to ``start`` (P,); nan where there is none."""
-        knots, at = self._at_knots
-        slope = at.mean(-1)
+        return self._nearest_zero(start, self._at_knots[1].mean(-1))
+
+    def _nearest_zero(self, start: Array, slope: Array) -> Array:
+        """Where f' is zero, nearest to ``start``; ``slope`` is f' at the knots (P, n)."""
+        knots = self._at_knots[0]
         rows, last = np.arange(len(knots)), knots.shape[1] - 1
 
         def zero(k: Array) -> Array:
@@ -175,7 +200,7 @@ class Ramps:
 
         A gradient's parts add to G at most, those of a value to G times the breadth of knots and start,
         however small f itself is; and a zero of f' moves by the error of f' over its slope there, but not
-        beyond the next knots.
+        beyond the next knots, unless f' is so nearly zero at them that its sign is found in rational numbers.
         """
         (knots, at), own = self._at_knots, np.concatenate([self.knots, self.knots + self.widths], axis=-1)
         breadth = np.abs(own).max((1, 2)) + np.abs(start).max(1)
@@ -188,6 +213,8 @@ class Ramps:
             np.where(rise > 0, 1e-15 * parts.max(1) * gap / np.where(rise > 0, rise, 1), 0), gap
         )
         moved = np.where(best == start[:, 0], 0.0, moved)
+        exact = self._nearest_zero(start[:, 0], self._exact_slopes)
+        moved = np.maximum(moved, np.where(np.isnan(exact), np.inf, np.abs(exact - best)))
         return {"f_error": 1e-13 * parts.max(1) * breadth, "x_error": 1e-13 * breadth + moved}
 
     def parts(self, breadth: Array) -> Array:
