@@ -104,6 +104,8 @@ def meaning(section: str, name: str) -> str:
         text = "; ".join(re.sub(r"^([\w, ]+) :", lambda m: f"`{m[1].strip()}`:", line) for line in entries)
     elif section == "algorithm":
         text = text.partition("Parameters:")[2].partition("Source:")[0]
+    else:
+        text = text.partition("\n\nParameters\n")[0]
     text = re.sub(r":\w+:`~?\.?([\w.]+)`", r"`\1`", text)  # Sphinx's roles
     return " ".join(text.replace("``", "`").replace("|", "\\|").replace("*", "\\*").split())
 
