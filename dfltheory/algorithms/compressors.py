@@ -1,10 +1,9 @@
-"""Compressors: functions C(x, uniform) with E||C(x) - x||^2 <= (1 - delta) ||x||^2.
+"""What is sent in place of a vector: functions C(x, chance) with E||C(x) - x||^2 <= (1 - delta) ||x||^2.
 
-x (S, m, d) contains a vector of each client, which is compressed on its own.
-``uniform(shape)`` draws numbers in [0, 1), as ``mix.uniform`` does; deterministic
-compressors do not call it. ``delta(d)`` in (0, 1] is the constant for vectors of d
-numbers (omega in assumption 1 of Koloskova et al. 2019). ``bits(d, number)`` is the
-size of a compressed vector if an uncompressed number takes ``number`` bits.
+x (S, m, d) are the clients' vectors, each compressed by itself; ``chance(shape)`` draws numbers in [0, 1), as
+``mix.uniform`` does, and those that need none do not ask. ``delta(d)`` in (0, 1] is the contract's
+constant for vectors of d numbers (Koloskova et al. 2019, assumption 1, omega there), and ``bits(d, number)``
+what one such vector takes when a number of full precision takes ``number`` bits.
 """
 
 from __future__ import annotations
@@ -17,83 +16,75 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
-Uniform = Callable[[tuple[int, ...]], Tensor]
-"""Draws numbers in [0, 1): a shape (m, d) gives (S, m, d)."""
+Chance = Callable[[tuple[int, ...]], Tensor]
+"""(m, d) -> numbers in [0, 1) for every seed: (S, m, d)."""
 
 
 class Compressor(Protocol):
-    """The interface of a compressor."""
+    """What a compressor is."""
 
-    def __call__(self, x: Tensor, uniform: Uniform) -> Tensor:
-        """Return C(x) (S, m, d), a new tensor."""
+    def __call__(self, x: Tensor, chance: Chance) -> Tensor:
+        """C(x) (S, m, d), a new tensor."""
         ...
 
     def delta(self, d: int) -> float:
-        """Return the constant delta for vectors of d numbers."""
+        """The constant of the contract."""
         ...
 
     def bits(self, d: int, number: int) -> int:
-        """Return the number of bits of C(x) for one x of d numbers."""
+        """What C(x) takes for one x of d numbers."""
         ...
 
 
-def _count(share: float, d: int) -> int:
-    """Return the number of entries that are kept."""
+def _kept(share: float, d: int) -> int:
     return max(1, round(share * d))
 
 
-def _keep(x: Tensor, positions: Tensor) -> Tensor:
-    """Return x with all other entries set to 0."""
+def _only(x: Tensor, positions: Tensor) -> Tensor:
     return torch.zeros_like(x).scatter_(-1, positions, x.gather(-1, positions))
 
 
 @dataclass(frozen=True)
 class TopK:
-    """Keep the k = max(1, round(share d)) largest entries; delta = k/d."""
+    """The k = max(1, round(share d)) largest entries, else 0; delta = k/d, as where all are equal."""
 
     share: float
 
-    def __call__(self, x: Tensor, uniform: Uniform) -> Tensor:
-        k = _count(self.share, x.shape[-1])
-        return _keep(x, x.abs().topk(k, dim=-1).indices)
+    def __call__(self, x: Tensor, chance: Chance) -> Tensor:
+        return _only(x, x.abs().topk(_kept(self.share, x.shape[-1]), dim=-1).indices)
 
     def delta(self, d: int) -> float:
-        return _count(self.share, d) / d
+        return _kept(self.share, d) / d
 
     def bits(self, d: int, number: int) -> int:
-        return _count(self.share, d) * (number + math.ceil(math.log2(d)))
+        return _kept(self.share, d) * (number + math.ceil(math.log2(d)))
 
 
 @dataclass(frozen=True)
 class RandK:
-    """Keep k = max(1, round(share d)) random entries, without scaling; delta = k/d.
+    """k = max(1, round(share d)) entries at random, not scaled up; E||C(x) - x||^2 = (1 - k/d) ||x||^2.
 
-    Their positions follow from the sender's seed, which neighbors know, and are not
-    sent.
+    Where they lie follows from the sender's seed, which its neighbors know, and is not sent.
     """
 
     share: float
 
-    def __call__(self, x: Tensor, uniform: Uniform) -> Tensor:
-        u = uniform(tuple(x.shape[1:]))
-        k = _count(self.share, x.shape[-1])
-        return _keep(x, u.topk(k, dim=-1).indices)
+    def __call__(self, x: Tensor, chance: Chance) -> Tensor:
+        u = chance(tuple(x.shape[1:]))
+        return _only(x, u.topk(_kept(self.share, x.shape[-1]), dim=-1).indices)
 
     def delta(self, d: int) -> float:
-        return _count(self.share, d) / d
+        return _kept(self.share, d) / d
 
     def bits(self, d: int, number: int) -> int:
-        return _count(self.share, d) * number
+        return _kept(self.share, d) * number
 
 
 @dataclass(frozen=True)
 class Sign:
-    """C(x) = (||x||_1 / d) sign(x) with sign(0) = 1; delta = 1/d.
+    """(||x||_1 / d) sign(x), sign(0) = 1: ||C(x) - x||^2 = ||x||^2 - ||x||_1^2/d, so delta = 1/d."""
 
-    The error is ||C(x) - x||^2 = ||x||^2 - ||x||_1^2/d.
-    """
-
-    def __call__(self, x: Tensor, uniform: Uniform) -> Tensor:
+    def __call__(self, x: Tensor, chance: Chance) -> Tensor:
         return torch.copysign(x.abs().mean(-1, keepdim=True), x)
 
     def delta(self, d: int) -> float:
@@ -105,22 +96,22 @@ class Sign:
 
 @dataclass(frozen=True)
 class QSGD:
-    """C(x) = sign(x) ||x||/(s tau) floor(s |x|/||x|| + u) with s levels; delta = 1/tau.
+    """sign(x) ||x||/(s tau) floor(s |x|/||x|| + u), tau = 1 + min(d/s^2, sqrt(d)/s), s levels; delta = 1/tau.
 
-    tau = 1 + min(d/s^2, sqrt(d)/s). tau C(x) has mean x and
-    E||tau C(x)||^2 <= tau ||x||^2 (Alistarh et al. 2017).
+    Times tau it has the mean x and E||.||^2 <= tau ||x||^2 (Alistarh et al. 2017).
     """
 
     levels: int
 
     def tau(self, d: int) -> float:
-        """Return the bound of E||tau C(x)||^2 / ||x||^2."""
+        """How much larger than ||x||^2 the mean square may be before it is scaled down."""
         return 1 + min(d / self.levels**2, math.sqrt(d) / self.levels)
 
-    def __call__(self, x: Tensor, uniform: Uniform) -> Tensor:
+    def __call__(self, x: Tensor, chance: Chance) -> Tensor:
         norm = torch.linalg.vector_norm(x, dim=-1, keepdim=True)
-        scaled = torch.where(norm > 0, self.levels * x.abs() / norm, 0)
-        level = scaled.add_(uniform(tuple(x.shape[1:]))).floor_()
+        level = (
+            torch.where(norm > 0, self.levels * x.abs() / norm, 0).add_(chance(tuple(x.shape[1:]))).floor_()
+        )
         return level.mul_(x.sign()).mul_(norm / (self.levels * self.tau(x.shape[-1])))
 
     def delta(self, d: int) -> float:

@@ -62,7 +62,7 @@ error, warning, note = (partial(found, severity) for severity in ORDER)
 Check = Callable[Concatenate[Theorem, P], Iterator[Finding]]
 
 
-Applies = Callable[..., bool]
+Applies = Callable[[Theorem], bool]
 """Does a check have something to examine in a statement?"""
 
 

@@ -1,4 +1,4 @@
-"""The training loop, its measurements, and the files of runs."""
+"""The one loop, and what it measures."""
 
 from dfltheory.training.checkpoint import Checkpoint
 from dfltheory.training.history import History

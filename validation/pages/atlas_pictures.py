@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from dfltheory.best_bounds import best_bounds, least
-from dfltheory.bound_atlas import competitors, expectation
+from dfltheory.bound_atlas import best_bounds, competitors, expectation, least
 
 PLACE: dict[str, float] = {
     "m": 16, "K": 5, "T": 1e4, "lam": 0.8, "L": 1.0, "sigma_l": 1.0, "sigma_g": 1.0, "B": 5.0, "S2": 26.0,
@@ -94,8 +93,7 @@ def draw(folder: Path) -> Iterator[Path]:
         chosen = [
             t
             for t in known
-            if t.key == "dfedsam.theorem_4_5"
-            and t.variant in ("printed", "corrected", "corrected_less_noise")
+            if t.key == "dfedsam.theorem_4_5" and t.variant in ("printed", "corrected", "corrected_weighted")
         ]
         for theorem, style in zip(chosen, look.looks()):
             bound, steps = best_bounds(theorem, {**PLACE, "T": T})

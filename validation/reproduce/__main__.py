@@ -13,14 +13,15 @@ from dfltheory.errors import UnknownNameError
 from dfltheory.files import write_text
 from dfltheory.markdown import table
 from validation.reproduce.items import Item
-from validation.reproduce.items import items as trained_items
 from validation.reproduce.scales import SCALES
-from validation.reproduce.spectral import SPECTRAL, Spectral
+from validation.reproduce.spectral import Spectral
 
 
 def items() -> dict[str, Item | Spectral]:
     """Every table and figure by its key."""
-    return {**trained_items(), SPECTRAL.key: SPECTRAL}
+    from validation.reproduce import dfedadmm, dfedmdc, dfedsam, dfedsgpsm
+
+    return {item.key: item for paper in (dfedsam, dfedadmm, dfedsgpsm, dfedmdc) for item in paper.ITEMS}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -1,0 +1,1 @@
+"""The papers: a module or a folder each, found by :mod:`dfltheory.bounds.registry`."""
