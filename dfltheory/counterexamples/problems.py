@@ -146,7 +146,7 @@ class Ramps:
         slopes = at.mean(-1)
         error = 1e-15 * Ramps.parts(self, np.abs(knots).max(1)).max(1)
         for row, k in np.argwhere(np.abs(slopes) <= error[:, None]):
-            slopes[row, k] = float(self._exact_slope(row, knots[row, k]))
+            slopes[row, k] = float(self._exact_slope(int(row), float(knots[row, k])))
         return slopes
 
     def _exact_slope(self, row: int, point: float) -> Fraction:
