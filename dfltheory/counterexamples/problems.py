@@ -150,7 +150,7 @@ class Ramps:
         return slopes
 
     def _exact_slope(self, row: int, point: float) -> Fraction:
-        """m f'(point) of one problem as a rational number, whose sign is exact."""
+        """Return f'(point) of one problem as a rational number."""
         x = Fraction(float(point))
         curve = Fraction(float(np.broadcast_to(self.curve, len(self.left))[row]))
         total = sum((Fraction(float(v)) for v in self.left[row]), self.m * curve * x)
@@ -158,7 +158,7 @@ class Ramps:
         for knot, width, slope in zip(*ramps, strict=True):
             inside = min(max(x - Fraction(float(knot)), Fraction(0)), Fraction(float(width)))
             total += Fraction(float(slope)) * inside
-        return total
+        return total / self.m
 
     def minimizer(self, start: Array) -> Array:
         """Of convex problems the minimizer nearest to ``start`` (P,); nan where there is none."""
@@ -206,7 +206,8 @@ class Ramps:
         breadth = np.abs(own).max((1, 2)) + np.abs(start).max(1)
         parts = Ramps.parts(self, breadth)
         slope, rows, gaps = at.mean(-1), np.arange(len(knots)), np.diff(knots)
-        best = np.nan_to_num(self.minimizer(start[:, 0]))
+        nearest = self.minimizer(start[:, 0])
+        best = np.nan_to_num(nearest)
         k = np.clip((knots < best[:, None]).sum(1) - 1, 0, gaps.shape[1] - 1)
         rise, gap = slope[rows, k + 1] - slope[rows, k], gaps[rows, k]
         moved = np.minimum(
@@ -214,7 +215,8 @@ class Ramps:
         )
         moved = np.where(best == start[:, 0], 0.0, moved)
         exact = self._nearest_zero(start[:, 0], self._exact_slopes)
-        moved = np.maximum(moved, np.where(np.isnan(exact), np.inf, np.abs(exact - best)))
+        shift = np.where(np.isnan(exact), np.inf, np.abs(exact - best))
+        moved = np.where(np.isnan(nearest), moved, np.maximum(moved, shift))
         return {"f_error": 1e-13 * parts.max(1) * breadth, "x_error": 1e-13 * breadth + moved}
 
     def parts(self, breadth: Array) -> Array:
