@@ -14,7 +14,7 @@ from torch.nn import functional
 from dfltheory import algorithms, graphs, models, tasks
 from dfltheory.tasks.supervised import Supervised
 from dfltheory.training import train
-from dfltheory.training.loop import Run
+from dfltheory.training.run import Run
 
 torch.set_num_threads(1)
 

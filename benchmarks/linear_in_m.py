@@ -15,7 +15,7 @@ import numpy as np
 import torch
 
 from dfltheory import algorithms, graphs, tasks
-from dfltheory.training.loop import Run
+from dfltheory.training.run import Run
 
 TOPOLOGIES = ("ring", "torus")
 

@@ -6,7 +6,7 @@
 >>> run = dfl.train(dfl.algorithms.DFedSAM(eta=0.01, K=5, rho=0.01), task, W, rounds=100, seeds=8)
 >>> print(dfl.compare(run, "dfedsam.theorem_4_5"))
 
-Subpackages and names are loaded at first use, so that ``import dfltheory`` costs neither torch nor sympy.
+Subpackages and names are loaded at first use, so ``import dfltheory`` imports neither torch nor sympy.
 """
 
 from __future__ import annotations

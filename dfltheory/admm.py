@@ -1,7 +1,7 @@
-"""How DFedADMM's K local steps weigh what is new against what was there: gamma, (1 - gamma) and their ratio.
+"""Weights of DFedADMM's K local steps: gamma, 1 - gamma, and their ratio.
 
-With r = eta/lam, lam the penalty (glossary: lam_admm), a round of K local steps leaves (1 - r)^K of what was
-there before it. [Li et al. 2023, DFedADMM, (7)]  Bounds, exact engine, falsifier and training core ask here.
+With r = eta/lam, where lam is the penalty (glossary: lam_admm), K local steps keep the share
+(1 - r)^K of the previous state. [Li et al. 2023, DFedADMM, (7)]
 """
 
 from __future__ import annotations
@@ -15,41 +15,47 @@ Array = NDArray[Any]
 
 
 def gamma(eta: ArrayLike, lam: ArrayLike, K: ArrayLike) -> Array:
-    """1 - (1 - eta/lam)^K, the weight of the round's gradients: elementwise, eta >= 0, lam > 0, whole K >= 0.
+    """Return 1 - (1 - eta/lam)^K, the weight of the round's gradients, elementwise.
 
-    To a few units in the last place of K log|1 - eta/lam|, for step sizes far below the penalty too.
+    Requires eta >= 0, lam > 0 and integers K >= 0. Accurate to a few units in the last place
+    of K log|1 - eta/lam|, also for eta far below lam.
     """
     power, odd = _power(eta, lam, K)
     with np.errstate(over="ignore"):
         return np.where(odd, 1 + np.exp(power), 0 - np.expm1(power))  # 0, not -0, for no steps
 
 
+def gamma_before(eta: ArrayLike, lam: ArrayLike, K: ArrayLike) -> Array:
+    """1 - (1 - eta/lam)^(K-1), the same weight after one step less; see :func:`gamma`."""
+    return gamma(eta, lam, np.asarray(K) - 1)
+
+
 def left(eta: ArrayLike, lam: ArrayLike, K: ArrayLike) -> Array:
-    """(1 - eta/lam)^K, the weight of what was there before the round; see :func:`gamma`."""
+    """Return (1 - eta/lam)^K, the weight of the state before the round; see :func:`gamma`."""
     power, odd = _power(eta, lam, K)
     with np.errstate(over="ignore"):
         return np.where(odd, -1.0, 1.0) * np.exp(power)
 
 
 def theta(eta: ArrayLike, lam: ArrayLike, K: ArrayLike) -> Array:
-    """(1 - gamma)/gamma, the step of the auxiliary sequence; inf where gamma is 0, or the ratio too large."""
+    """Return (1 - gamma)/gamma, the step of the auxiliary sequence; inf if gamma = 0 or on overflow."""
     stays = left(eta, lam, K)
     with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
         return np.where(np.isinf(stays), -1.0, stays / gamma(eta, lam, K))
 
 
 def _power(eta: ArrayLike, lam: ArrayLike, K: ArrayLike) -> tuple[Array, Array]:
-    """log |1 - r|^K, and where (1 - r)^K is negative.
+    """Return log |1 - r|^K, and whether (1 - r)^K is negative.
 
-    |1 - r| is near 1 where r is near 0 or 2, and 1 - r is near 0 where r is near 1: each has the form in
-    which nothing cancels, since lam - eta and eta - 2 lam are exact there.
+    Each range of r (near 0, near 1, near 2) uses the form without cancellation;
+    lam - eta and eta - 2 lam are exact there.
     """
     eta, lam, K = (np.asarray(v, dtype=float) for v in (eta, lam, K))
-    with np.errstate(all="ignore"):  # select works out all three forms everywhere
+    with np.errstate(all="ignore"):  # select evaluates all three forms everywhere
         r = eta / lam
         forms = [np.log1p(-r), np.log1p((eta - 2 * lam) / lam)]
         log = np.select([r < 0.5, r > 1.5], forms, np.log(np.abs(lam - eta) / lam))
         return np.where(K == 0, 0.0, K * log), (r > 1) & (K % 2 == 1)
 
 
-__all__ = ["gamma", "left", "theta"]
+__all__ = ["gamma", "gamma_before", "left", "theta"]

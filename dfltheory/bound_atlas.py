@@ -11,40 +11,40 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dfltheory.best_bounds import (
+    LARGEST_STEP,
+    LEAST_STEP,
+    best_bounds,
+    check_constants,
+    constants,
+    own_values,
+    with_network,
+    yardstick,
+)
 from dfltheory.bounds import registry
-from dfltheory.bounds.reference import load
-from dfltheory.bounds.regions import conditions_of, equalities, values_of
-from dfltheory.bounds.symbols import BUILT_IN, GLOSSARY, NEUTRAL, step_names
+from dfltheory.bounds.reference import load_all
 from dfltheory.checks.everyday import everyday
 from dfltheory.checks.vacuous import trivials
 from dfltheory.errors import InputError, UnknownNameError
-from dfltheory.verdicts.schedule import algorithm_class, letters_of, network_values
+from dfltheory.verdicts.schedule import algorithm_class, hyperparameter_fields
 
 if TYPE_CHECKING:
     from dfltheory.bounds.theorem import Condition, Theorem
     from dfltheory.training.instance import Instance
 
-Array = NDArray[np.float64]
 Status = Literal["speaks", "no yardstick", "vacuous", "violated", "floor", "silent", "constant not given"]
-HORIZONS: Array = np.unique(np.round(10.0 ** np.linspace(0, 15, 121)))
 STATED = ("theorem", "corollary", "rate", "lower bound")
-_LEAST, _MOST = 1e-12, 1e3
-_SIZES = {0: 1, 1: 601, 2: 76}
-"""The range of step sizes that are tried, and how many of each at first, by how many there are."""
 
 
 def competitors(measure: str, theorems: Sequence[Theorem | str] | None = None) -> tuple[Theorem, ...]:
     """The registered theorems, corollaries, rates and lower bounds on ``measure``; or the given ones."""
     asked = [] if theorems else [t for t in registry.statements() if t.kind in STATED]
-    for t in theorems or ():
-        keyed = isinstance(t, str) and ":" not in t
-        asked += [registry.get(t, v) for v in registry.variants(t)] if keyed else [load(t)]  # type: ignore[arg-type]
+    for reference in theorems or ():
+        asked += load_all(reference)
     found = tuple(t for t in asked if t.lhs.measure == measure)
     if not found:
         raise UnknownNameError("measure that these theorems bound", measure, {t.lhs.measure for t in asked})
@@ -52,130 +52,6 @@ def competitors(measure: str, theorems: Sequence[Theorem | str] | None = None) -
     if sums and len(sums) < len(found):
         raise InputError(f"bounds on a sum over rounds cannot be ranked with others: {', '.join(sums)}")
     return found
-
-
-def check_constants(values: Mapping[str, Any]) -> None:
-    """Refuse names that are in no glossary, and values out of their range."""
-    registry.statements()  # papers bring constants of their own
-    for name, value in values.items():
-        if name not in GLOSSARY:
-            raise UnknownNameError("constant", name, set(GLOSSARY))
-        GLOSSARY[name].check(value)
-
-
-def constants(theorem: Theorem, values: Mapping[str, Any]) -> dict[str, Any]:
-    """What the theorem needs but step sizes: as given; else absent mechanisms, and everyday constants.
-
-    A user's own symbol has no usual value: InputError where it is missing. A fixed doubly stochastic
-    network leaves push-sum's weights at 1: delta = C = 1 and q = lam there. What an equality among the
-    conditions fixes is left to it.
-    """
-    check_constants(values)
-    names = [n for n in theorem.needs if n not in step_names() and (n in values or n not in _ties(theorem))]
-    if not registry.known(theorem.key, theorem.variant):
-        usual = {*BUILT_IN, *NEUTRAL}
-        missing = [n for n in names if n not in values and n not in usual]
-        if missing:
-            raise InputError(f"{theorem} needs {', '.join(missing)}, which has no usual value: give it")
-    lam = values.get("lam", everyday(["lam"])["lam"])
-    known = everyday(names) | NEUTRAL | {"x0_spread": 0.0, "delta": 1.0, "C": 1.0, "q": lam} | dict(values)
-    return {n: known[n] for n in names} | {n: values[n] for n in step_names() if n in values}
-
-
-# -- the best bound ----------------------------------------------------------------------------------------
-
-
-@cache
-def _ties(theorem: Theorem) -> dict[str, Any]:
-    """What an equality among the conditions fixes, step sizes first, as expressions in the others."""
-    return equalities(conditions_of(theorem))[0]
-
-
-def best_bounds(theorem: Theorem, values: Mapping[str, Any]) -> tuple[Array, dict[str, Array]]:
-    """The least bound over admissible step sizes at each place, and these steps; nan where there is none.
-
-    ``values``: numbers or arrays (P,) by glossary name; a step size among them is kept. On a grid: 40 values
-    a decade, of two step sizes near the best of 5 a decade.
-    """
-    given = constants(theorem, values)
-    places = max((np.size(v) for v in given.values()), default=1)
-    tied = {n: e for n, e in _ties(theorem).items() if n not in given}
-    free = [n for n in step_names() if n in theorem.needs and n not in given and n not in tied]
-    if len(free) not in _SIZES:
-        raise InputError(f"{theorem} has {len(free)} step sizes: give all but two of {', '.join(free)}")
-    grids = [np.geomspace(_LEAST, _MOST, _SIZES[len(free)])]
-    if len(free) == 2:  # once more, as fine as for one, between the neighbors of the best
-        grids.append(10 ** (np.arange(-8, 9) / 40))
-    meshes = [[g.ravel() for g in np.meshgrid(*[grid] * len(free), indexing="ij")] for grid in grids]
-    width = meshes[0][0].size if free else 1
-    bounds, steps = np.full(places, np.nan), {n: np.ones(places) for n in (*free, *tied)}
-    for part in np.array_split(np.arange(places), max(1, places * width // 1_000_000)):
-        for mesh in meshes:
-            here = {n: np.broadcast_to(np.asarray(v, float), (places,))[part, None] for n, v in given.items()}
-            here |= {n: steps[n][part, None] * g for n, g in zip(free, mesh, strict=True)}
-            shape = (len(part), mesh[0].size if free else 1)
-            points = {n: np.broadcast_to(v, shape).ravel() for n, v in here.items()}
-            real = np.ones(shape[0] * shape[1], dtype=bool)
-            with np.errstate(all="ignore"):
-                for n, expr in tied.items():  # at mu = 0 a step 2/mu is none
-                    tie = np.broadcast_to(values_of([expr], points)[0], real.shape)
-                    real = real & (tie > 0) & np.isfinite(tie)
-                    points[n] = np.where(real, tie, 1.0)
-                table = np.broadcast_to(theorem.evaluate(where="nan", **points), real.shape)
-            table = np.where(real & np.isfinite(table), table, np.inf).reshape(shape)
-            best = np.arange(shape[0]), table.argmin(axis=1)
-            bounds[part] = table[best]
-            for n in steps:
-                steps[n][part] = points[n].reshape(shape)[best]
-    return np.where(np.isfinite(bounds), bounds, np.nan), steps
-
-
-def yardstick(theorem: Theorem, values: Mapping[str, Any]) -> Array:
-    """The least that is known of the left-hand side (its least round, at least) without the theorem; nan:
-    nothing is."""
-    given = {n: np.atleast_1d(np.asarray(v, float)) for n, v in constants(theorem, values).items()}
-    shape = np.broadcast_shapes(*(v.shape for v in given.values()))
-    known = [expr for _, expr in trivials(theorem)]
-    if not known:
-        return np.full(shape, np.nan)
-    return np.min(values_of(known, {n: np.broadcast_to(v, shape) for n, v in given.items()}), axis=0)
-
-
-def first_round(theorem: Theorem, values: Mapping[str, Any]) -> float:
-    """The first T of ``HORIZONS`` from which the bound says something; inf: none up to 1e15."""
-    if "T" not in theorem.needs or not trivials(theorem):
-        return math.nan
-    over_time = {**values, "T": HORIZONS}
-    useful = best_bounds(theorem, over_time)[0] < yardstick(theorem, over_time)
-    return float(HORIZONS[int(useful.argmax())]) if useful.any() else math.inf
-
-
-def transient(theorem: Theorem, values: Mapping[str, Any]) -> float:
-    """The first T from which four times the clients, on a network of the same lam, lower the best bound to
-    less than 4^(-1/4) of itself: half of the way, in logarithms, to linear speed-up; inf: at no T."""
-    if not {"m", "T"} <= set(theorem.needs):
-        return math.nan
-    m = values.get("m", everyday(["m"])["m"])
-    few, many = (best_bounds(theorem, {**values, "T": HORIZONS, "m": k * m})[0] for k in (1, 4))
-    fast = many < 4**-0.25 * few
-    from_there = np.logical_and.accumulate(fast[::-1])[::-1]
-    return float(HORIZONS[int(from_there.argmax())]) if from_there.any() else math.inf
-
-
-def least(
-    theorems: Sequence[Theorem], across: tuple[str, Array], up: tuple[str, Array], values: Mapping[str, Any]
-) -> tuple[NDArray[np.int64], Array]:
-    """Over a plane of two quantities (name, values), (len(up), len(across)): which theorem's best bound is
-    the least of those that say something (-1: none does), and that bound (nan)."""
-    x, y = np.meshgrid(across[1], up[1])
-    plane = {**values, across[0]: x.ravel(), up[0]: y.ravel()}
-    table = np.full((len(theorems), x.size), np.inf)
-    for k, theorem in enumerate(theorems):
-        bound = np.broadcast_to(best_bounds(theorem, plane)[0], (x.size,))
-        table[k] = np.where(bound < yardstick(theorem, plane), bound, np.inf)
-    found = table.min(axis=0).reshape(x.shape)
-    said = np.isfinite(found)
-    return np.where(said, table.argmin(axis=0).reshape(x.shape), -1), np.where(said, found, np.nan)
 
 
 # -- side by side ------------------------------------------------------------------------------------------
@@ -280,10 +156,11 @@ def atlas(
         An unknown measure or constant; a value out of its range.
     """
     chosen = competitors(measure, theorems)
+    check_constants(values, chosen)
     if instance is not None:
         entries: Iterator[Entry] = _on_run(instance, chosen, values)
     else:
-        places = ((t, _with_network(t, topology, values)) for t in chosen)
+        places = ((t, with_network(t, topology, own_values(t, values))) for t in chosen)
         entries = (
             replace(_entry(t, place, topology, truth), assumed=_assumed(t, place)) for t, place in places
         )
@@ -300,18 +177,6 @@ def _assumed(theorem: Theorem, values: Mapping[str, Any]) -> dict[str, float]:
     return {name: float(value) for name, value in constants(theorem, values).items() if name not in values}
 
 
-def _with_network(theorem: Theorem, topology: Any, values: Mapping[str, Any]) -> dict[str, Any]:
-    if topology is None:
-        return {**values}
-    network = network_values(theorem, topology)
-    for name in set(network) & set(values):
-        if values[name] != network[name]:
-            raise InputError(
-                f"{name} = {values[name]:g} is given, and the network has {network[name]:g}: give one of them"
-            )
-    return {**network, **values}
-
-
 def _entry(theorem: Theorem, values: Mapping[str, Any], topology: Any, truth: bool) -> Entry:
     if theorem.order:
         return Entry(theorem, "constant not given", "stated as O(.) only")
@@ -320,7 +185,7 @@ def _entry(theorem: Theorem, values: Mapping[str, Any], topology: Any, truth: bo
     chosen = {n: float(v[0]) for n, v in steps.items()}
     if math.isnan(bound):
         return Entry(theorem, "silent", _why_silent(theorem, values))
-    ends = [n for n, v in chosen.items() if not _LEAST < v < _MOST and n not in values]
+    ends = [n for n, v in chosen.items() if not LEAST_STEP < v < LARGEST_STEP and n not in values]
     if ends:  # of the whole grid: as where the left-hand side itself carries the step
         why = f"its bound falls with {', '.join(ends)} for ever: give what they are"
         return Entry(theorem, "silent", why)
@@ -362,7 +227,7 @@ def _on_run(instance: Instance, theorems: Sequence[Theorem], given: Mapping[str,
         if theorem.order:
             yield Entry(theorem, "constant not given", "stated as O(.) only")
             continue
-        told = compare(run, theorem, **given)
+        told = compare(run, theorem, **own_values(theorem, given))
         status: Any = {"not applicable": "silent"}.get(told.kind, told.kind)
         status = status if status in get_args(Status) else "speaks"
         share = told.bound / float(yardstick(theorem, told.at)[0]) if told.at else math.nan
@@ -409,13 +274,10 @@ def expectation(
     try:
         if not steps:  # a corollary has put its schedule in
             known |= theorem.step_sizes(**{"m": task.m, **everyday(("L", "f0_gap")), **known})
-        algorithm = kind(**letters_of(kind, {**NEUTRAL, **known}))
+        algorithm = kind(**hyperparameter_fields(kind, {**theorem.neutral, **known}))
         return average_over(algorithm, task, W if kind.needs_topology else None, rounds)["grad_norm_sq"]
     except (InputError, TypeError):  # SAM is not affine; or a letter that the theorem gives no value of
         return math.nan
 
 
-__all__ = [
-    "HORIZONS", "STATED", "Atlas", "Entry", "atlas", "best_bounds", "check_constants", "competitors",
-    "expectation", "first_round", "least", "model", "transient", "yardstick",
-]  # fmt: skip
+__all__ = ["STATED", "Atlas", "Entry", "atlas", "competitors", "expectation", "model"]

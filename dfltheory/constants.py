@@ -1,7 +1,7 @@
-"""The words that all layers share: what a theorem needs to know of a problem and of a network.
+"""Constants of problems and networks, and kinds of network sequences.
 
-Names are the glossary's (one name for one thing across papers); units are those of
-:mod:`dfltheory.bounds.symbols` under x -> s x, f -> c f.
+Names are those of the glossary; units are those of :mod:`dfltheory.bounds.symbols`
+under x -> s x, f -> c f.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Literal
 from dfltheory.errors import InputError, UnknownNameError
 
 Standing = Literal["exact", "bound", "estimate"]
-"""How a number is known: ``exact`` value, proved ``bound`` on it, or ``estimate`` from samples."""
+"""Evidence for a number: ``exact`` value, proved ``bound``, or ``estimate`` from samples."""
 
 FRESH_STEP = "fresh draws each gossip step"
 FRESH_ROUND = "fresh draws each round"
@@ -25,7 +25,7 @@ SEQUENCES: dict[str, str] = {
     FRESH_ROUND: "an independent draw from one distribution for each round, applied in all its gossip steps",
     "any": "a sequence of any origin whose matrices contract one by one",
 }
-"""The kinds of network sequences: what a run has, and what a statement covers.
+"""Kinds of network sequences that runs have and statements cover.
 
 With one gossip step a round, the two kinds of draws are the same.
 """
@@ -33,14 +33,14 @@ With one gossip step a round, the two kinds of draws are the same.
 
 @dataclass(frozen=True)
 class ProblemConstants:
-    """What is known of the objectives f_1..f_m and of their stochastic gradients; ``None``: not known.
+    """Constants of the objectives f_1..f_m and of their stochastic gradients; ``None``: unknown.
 
     ``L`` smoothness of every f_i [c s^-2]; ``mu`` strong convexity of f [c s^-2]; ``sigma_l``, ``sigma_g``,
     ``beta``, ``B`` bounds of the stochastic noise (per client, root mean square), of the heterogeneity (root
     mean square over clients, and its maximum) and of ||grad f_i|| [c s^-1]; ``f_star`` the infimum of f [c].
     The two-block constants belong to partially personalized problems F_i(u, v_i).
 
-    ``standing`` tells how each given number is known; a name that is absent from it is ``exact``.
+    ``standing`` gives the evidence for each number; a name that is absent from it is ``exact``.
     """
 
     L: float | None = None
@@ -71,24 +71,24 @@ class ProblemConstants:
                 raise InputError(f"problem constant {name} = {value} must be a number >= 0")
 
     def known(self) -> dict[str, float]:
-        """The constants that are known, by name."""
+        """Return the known constants by name."""
         names = (f.name for f in fields(self) if f.name != "standing")
         return {n: float(v) for n in names if (v := getattr(self, n)) is not None}
 
     def standing_of(self, name: str) -> Standing:
-        """How a constant is known: ``exact`` unless something else was said of it."""
+        """Return the evidence for a constant; ``exact`` by default."""
         return self.standing.get(name, "exact")
 
 
 @dataclass(frozen=True)
 class NetworkConstants:
-    """What is known of a mixing matrix, or of a sequence of them.
+    """Constants of a mixing matrix, or of a sequence of them.
 
     ``m`` clients; ``lam`` = ||W - 11'/m||, for symmetric W max(|lambda_2|, |lambda_m|) (for i.i.d. random
     W_t the root mean square contraction); ``lam_min`` the least eigenvalue of a symmetric W, the least over a
     period; ``delta, C, q, window`` push-sum: the least weight, the constants
-    of ||z_i^t - xbar^t|| <= C q^t (...), and the number of rounds over which q contracts.  ``None``: not
-    known, or not defined for this network.
+    of ||z_i^t - xbar^t|| <= C q^t (...), and the number of rounds over which q contracts.  ``None``: unknown
+    or undefined for this network.
     """
 
     m: int
@@ -100,15 +100,15 @@ class NetworkConstants:
     window: int | None = None
     standing: Mapping[str, Standing] = field(default_factory=dict)
     errors: Mapping[str, float] = field(default_factory=dict)
-    """The standard errors of estimates, by name; 0: the largest of a sample, and the truth is no less."""
+    """Standard errors of estimates by name; 0: the largest of a sample, a lower bound of the true value."""
 
     def known(self) -> dict[str, float]:
-        """The constants that are known, by name."""
+        """Return the known constants by name."""
         names = (f.name for f in fields(self) if f.name not in ("standing", "errors"))
         return {n: v for n in names if (v := getattr(self, n)) is not None}
 
     def standing_of(self, name: str) -> Standing:
-        """How a constant is known: ``exact`` unless something else was said of it."""
+        """Return the evidence for a constant; ``exact`` by default."""
         return self.standing.get(name, "exact")
 
 

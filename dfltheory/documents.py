@@ -1,6 +1,7 @@
-"""Plain data of documents that nobody vouches for, read with types; each refusal names place and value.
+"""Readers of saved files, whose content may come from anywhere: each field is read with its type.
 
-A reader takes a place, as ``theorem.lhs.start``, and a value, and returns what it has read.
+A reader is a function of a place, such as ``theorem.lhs.start``, and a value. It returns the value that it
+has read, or raises an InputError that names place and value. Functions here make readers from other readers.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 import math
 import re
 import reprlib
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from decimal import Decimal
 from fractions import Fraction
@@ -58,7 +60,7 @@ def short(value: Any) -> str:
 
 
 def must(place: str, value: Any, fits: bool, words: str) -> Any:
-    """The value, or one line that says what it must be."""
+    """The value, or an InputError that says what it must be."""
     if not fits:
         raise InputError(f"{place} = {short(value)} must be {words}")
     return value
@@ -75,6 +77,28 @@ def number(low: float = -math.inf, high: float = math.inf) -> Read:
     return read
 
 
+def any_number(place: str, value: Any) -> float:
+    """A number, or the text "NaN", "Infinity" or "-Infinity", which JSON has no numbers for.
+
+    Every nan is the same object, so that what is read equals what was written.
+    """
+    if value == "NaN":
+        return math.nan
+    if value in ("Infinity", "-Infinity"):
+        return float(value)
+    return number(-sys.float_info.max, sys.float_info.max)(place, value)
+
+
+def anything(place: str, value: Any) -> Any:
+    """Any value, as it is."""
+    return value
+
+
+def text(place: str, value: Any) -> str:
+    """Text of any length."""
+    return must(place, value, isinstance(value, str), "text")
+
+
 def whole(low: int, high: int) -> Read:
     """A whole number in [low, high]."""
 
@@ -86,6 +110,7 @@ def whole(low: int, high: int) -> Read:
 
 
 def truth(place: str, value: Any) -> bool:
+    """True or False."""
     return must(place, value, isinstance(value, bool), "true or false")
 
 
@@ -100,14 +125,23 @@ def line(most: int, pattern: str | None = None, words: str = "a line") -> Read:
     return read
 
 
-def one_of(*known: Any) -> Read:
-    return lambda place, value: must(
-        place, value, isinstance(value, str) and value in known, f"one of {', '.join(known)}"
-    )
+def one_of(*known: str) -> Read:
+    """One of these texts."""
+
+    def read(place: str, value: Any) -> str:
+        fits = isinstance(value, str) and value in known
+        return must(place, value, fits, f"one of {', '.join(known)}")
+
+    return read
 
 
 def maybe(kind: Read) -> Read:
-    return lambda place, value: None if value is None else kind(place, value)
+    """None, or what another reader reads."""
+
+    def read(place: str, value: Any) -> Any:
+        return None if value is None else kind(place, value)
+
+    return read
 
 
 def rows(item: Read, most: int, least: int = 0) -> Read:
@@ -117,6 +151,16 @@ def rows(item: Read, most: int, least: int = 0) -> Read:
         must(place, value, isinstance(value, list) and least <= len(value) <= most,
              f"a list of {f'{least} to' if least else 'at most'} {most}")  # fmt: skip
         return [item(f"{place}[{k}]", one) for k, one in enumerate(value)]
+
+    return read
+
+
+def tuple_of(item: Read, most: int, least: int = 0) -> Read:
+    """A list of ``least`` to ``most`` items, as a tuple."""
+    read_list = rows(item, most, least)
+
+    def read(place: str, value: Any) -> tuple[Any, ...]:
+        return tuple(read_list(place, value))
 
     return read
 
@@ -158,5 +202,23 @@ def named(
     return value
 
 
-__all__ = ["Read", "line", "mapping", "maybe", "must", "named", "number", "one_of", "record", "rows", "short",
-           "truth", "whole"]  # fmt: skip
+__all__ = [
+    "Read",
+    "WrittenNumber",
+    "any_number",
+    "anything",
+    "line",
+    "mapping",
+    "maybe",
+    "must",
+    "named",
+    "number",
+    "one_of",
+    "record",
+    "rows",
+    "short",
+    "text",
+    "truth",
+    "tuple_of",
+    "whole",
+]

@@ -1,4 +1,4 @@
-"""The errors of this package: one line each, that says the law, the place, the value and the way out."""
+"""Exceptions of this package, and checks of arguments that raise them."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ _MOST = 1500
 
 
 def shown(text: str, most: int = _MOST) -> str:
-    """Text of unknown origin for a terminal: what is not printable comes out escaped, and the rest is cut."""
+    """Return text of unknown origin for a terminal: nonprintable characters escaped, length limited."""
     text = text if len(text) <= most else f"{text[:most]}..."
     return "".join(c if c.isprintable() or c == "\n" else c.encode("unicode_escape").decode() for c in text)
 
 
 class DFLTheoryError(ValueError):
-    """Base of every error that this package raises on purpose.
+    """Base of every exception that this package raises deliberately.
 
-    The message is one line. It names the law that was broken, the place, the value found there, the
-    tolerance where there is one, and what to do::
+    The message states what is wrong, the place, the value, the tolerance if there is one,
+    and what to do::
 
         row 3 sums to 1.1667, not 1 (tolerance 1e-10): divide each row by its sum
 
-    What it quotes may come from anywhere: see :func:`shown`.
+    Quoted text is escaped and shortened by :func:`shown`.
     """
 
     def __init__(self, message: object = ""):
@@ -31,21 +31,44 @@ class DFLTheoryError(ValueError):
 
 
 class InputError(DFLTheoryError):
-    """An argument, option or field is out of its range or of the wrong shape."""
+    """An argument, option or field has an invalid value or shape."""
+
+
+class UnsupportedError(InputError):
+    """An algorithm uses a method that the environment which executes its rounds does not implement.
+
+    Attributes
+    ----------
+    method : str
+        The method, as the algorithm calls it: ``grad.uniform``, ``mix.gather``.
+    environment : str
+        What executes the round: ``training``, ``exact expectations``...
+    """
+
+    def __init__(self, method: str, environment: str):
+        super().__init__(
+            f"{environment} does not support {method}, which this algorithm uses; docs/guides/algorithm.md"
+            " lists the methods that each environment supports"
+        )
+        self.method = method
+        self.environment = environment
+
+    def __reduce__(self) -> tuple[type[UnsupportedError], tuple[str, str]]:
+        return type(self), (self.method, self.environment)
 
 
 class UnknownNameError(DFLTheoryError):
-    """A name (theorem, topology, task, algorithm, field) is not known; the message lists the nearest."""
+    """A name (theorem, topology, task, algorithm, field) is unknown; the message lists similar ones."""
 
     def __init__(self, what: str, name: object, known: list[str] | tuple[str, ...] | set[str]):
         import difflib
 
-        said = repr(name) if len(repr(name)) <= 100 else f"{repr(name)[:100]}..."
+        quoted = repr(name) if len(repr(name)) <= 100 else f"{repr(name)[:100]}..."
         near = difflib.get_close_matches(str(name)[:100], sorted(known), n=3, cutoff=0.5)
         listed = sorted(known)
         some = ", ".join(listed if len(listed) <= 40 else [*listed[:5], f"... ({len(listed)} in all)"])
         hint = f"did you mean {' or '.join(near)}?" if near else f"known: {some}"
-        super().__init__(f"no {what} is called {said}; {hint}")
+        super().__init__(f"no {what} is called {quoted}; {hint}")
 
 
 class GraphError(DFLTheoryError):
@@ -53,11 +76,11 @@ class GraphError(DFLTheoryError):
 
 
 class ConditionError(DFLTheoryError):
-    """A condition of a theorem fails at the given constants, so that the theorem claims nothing there."""
+    """A condition of a theorem fails at the given constants."""
 
 
 class DataError(DFLTheoryError):
-    """Real data is missing, damaged or of another form than its official files."""
+    """A data file is missing, damaged or in an unexpected format."""
 
 
 class MissingExtraError(DFLTheoryError):
@@ -68,7 +91,7 @@ class MissingExtraError(DFLTheoryError):
 
 
 class DivergenceError(DFLTheoryError):
-    """A run left the finite numbers; the history up to there is in ``.history``."""
+    """A run diverged; ``.history`` has the rounds until then."""
 
     def __init__(self, message: str, history: object = None):
         super().__init__(message)
@@ -76,11 +99,11 @@ class DivergenceError(DFLTheoryError):
 
 
 LARGEST_WHOLE = 2**63 - 1
-"""What torch and numpy hold of whole numbers."""
+"""Largest integer of torch and numpy."""
 
 
 def whole_number(name: str, value: Any, at_least: int, more: str = "") -> int:
-    """``value`` of any library (numpy's too) as an int, or one clear line unless it is one >= at_least."""
+    """Return an integer of any library as an int; raise InputError unless it is >= ``at_least``."""
     if isinstance(value, bool) or not isinstance(value, Integral) or value < at_least:
         raise InputError(f"{name} = {value!r} must be an integer >= {at_least}{more}")
     if int(value) > LARGEST_WHOLE:
@@ -89,13 +112,13 @@ def whole_number(name: str, value: Any, at_least: int, more: str = "") -> int:
 
 
 def squarable(name: str, value: Any) -> None:
-    """One clear line unless a float is 0 or its square is one too."""
+    """Raise InputError if the square of a nonzero float overflows or underflows."""
     if isinstance(value, float) and value and not 1e-150 <= abs(value) <= 1e150:
-        raise InputError(f"{name} = {value!r} is beyond what floats can square: take 1e-150 to 1e150")
+        raise InputError(f"{name} = {value!r} is outside of [1e-150, 1e150], so its square is no float")
 
 
 def one_of(what: str, name: Any, known: Iterable[str]) -> Any:
-    """``name``, or one clear line unless it is one of the ``known``."""
+    """Return ``name``; raise UnknownNameError unless it is one of ``known``."""
     if name not in (names := set(known)):
         raise UnknownNameError(what, name, names)
     return name
@@ -105,6 +128,7 @@ __all__ = [
     "LARGEST_WHOLE",
     "DFLTheoryError",
     "InputError",
+    "UnsupportedError",
     "UnknownNameError",
     "GraphError",
     "ConditionError",

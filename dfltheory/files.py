@@ -1,4 +1,7 @@
-"""Files that are either whole or absent: written beside their place, flushed, then renamed into it."""
+"""Atomic writing of files and folders, locks, and size checks of array files.
+
+A file is written to a temporary file in the same folder, flushed, and renamed.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ import shutil
 import sys
 import tempfile
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import IO, Any
 
@@ -19,14 +22,15 @@ from dfltheory.errors import DataError, DFLTheoryError, InputError
 
 _STAGED = ".new-"
 _STEM = 40
-"""Characters of a file's name that its temporary file keeps: names may be too long otherwise."""
+"""Number of characters of a file's stem in the name of its temporary file."""
 
 
 @contextlib.contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """A temporary path beside ``path``, of the same suffix, that takes its place when the block ends well.
+    """Yield a temporary path that replaces ``path`` when the block ends without an exception.
 
-    A reader sees the old file or the new one, never a half; when the block raises, the old one stays.
+    The temporary file has the same suffix and folder. Readers see the old file or the new
+    one, never a part of it. If the block raises, the old file stays.
 
     >>> with replacing("table.parquet") as temporary:  # doctest: +SKIP
     ...     frame.to_parquet(temporary)
@@ -47,11 +51,11 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def filling(folder: str | os.PathLike[str]) -> Iterator[Path]:
-    """A temporary folder inside ``folder``; its files are moved into ``folder`` when the block ends well.
+    """Yield a temporary folder whose files are moved into ``folder`` when the block ends.
 
-    Nothing is moved if the block raises. Files of the same names are removed before the first one is moved,
-    so that a process that ends in between leaves files of one run; other files stay. Each move is atomic.
-    One process at a time (:func:`alone`).
+    Nothing is moved if the block raises. Files of the same names are removed before the
+    first one is moved, so an interrupted process leaves files of one run only. Other files
+    stay. Each move is atomic. One process at a time holds the folder (:func:`alone`).
     """
     target = Path(folder)
     with alone(target, folder=True):
@@ -61,7 +65,7 @@ def filling(folder: str | os.PathLike[str]) -> Iterator[Path]:
             places = {
                 path: target / path.relative_to(new) for path in sorted(new.rglob("*")) if path.is_file()
             }
-            for place in places.values():  # before any is moved: never files of two runs
+            for place in places.values():  # before the first move: never files of two runs
                 place.unlink(missing_ok=True)
             for path, place in places.items():
                 place.parent.mkdir(parents=True, exist_ok=True)
@@ -72,16 +76,16 @@ def filling(folder: str | os.PathLike[str]) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def alone(place: str | os.PathLike[str], *, folder: bool = False) -> Iterator[None]:
-    """Be the only writer of a file, or of a folder's files, among the processes of this machine.
+    """Lock a file, or the files of a folder, against other processes of this machine.
 
-    What a killed writer has left of the file, or of files for the folder, half-written is removed. The lock
-    is the system's own: it ends with its process, however that ends, and a lock file that is left behind
-    holds nobody up. Where the system has no such locks (Windows, some network disks), nothing is held.
+    Incomplete files of killed writers are removed. The lock belongs to the operating
+    system and ends with its process, so a remaining lock file has no effect. Systems
+    without such locks (Windows, some network disks) are not protected.
 
     Raises
     ------
     InputError
-        Another process holds it: its number and command.
+        Another process holds the lock; the message has its number and command.
     """
     target = Path(place)
     lock = target / ".lock" if folder else target.with_name(f".{target.name}.lock")
@@ -92,7 +96,7 @@ def alone(place: str | os.PathLike[str], *, folder: bool = False) -> Iterator[No
         yield
         return
     while True:
-        held = open(lock, "a+", encoding="utf-8")  # noqa: SIM115  (closed below, after its name is gone)
+        held = open(lock, "a+", encoding="utf-8")  # noqa: SIM115  (closed below, after it is unlinked)
         try:
             fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -107,7 +111,7 @@ def alone(place: str | os.PathLike[str], *, folder: bool = False) -> Iterator[No
         with contextlib.suppress(FileNotFoundError):
             if os.path.samestat(os.fstat(held.fileno()), os.stat(lock)):
                 break
-        held.close()  # its last holder has removed it in between
+        held.close()  # its last holder removed it in the meantime
     try:
         held.truncate(0)
         held.write(f"process {os.getpid()} ({Path(sys.argv[0]).name})")
@@ -124,13 +128,16 @@ def alone(place: str | os.PathLike[str], *, folder: bool = False) -> Iterator[No
 
 
 def remove_halves(*wholes: str | os.PathLike[str]) -> None:
-    """Remove what killed writers have left of these files half-written: for their one writer alone.
+    """Remove the incomplete temporary files of killed writers of these files.
 
-    ``*`` as the stem of a name is every file of its suffix.
+    Only the process that holds the lock may call it. A stem ``*`` means every file with
+    that suffix.
     """
     for whole in map(Path, wholes):
         stem = "[^/]*" if whole.stem == "*" else re.escape(whole.stem[:_STEM])
-        half = re.compile(rf"\.{stem}-[a-z0-9_]{{8}}{re.escape(whole.suffix)}")  # as _beside calls them
+        half = re.compile(
+            rf"\.{stem}-[a-z0-9_]{{8}}{re.escape(whole.suffix)}"
+        )  # the names that _beside gives
         for path in whole.parent.iterdir():
             if half.fullmatch(path.name):
                 path.unlink(missing_ok=True)
@@ -138,43 +145,95 @@ def remove_halves(*wholes: str | os.PathLike[str]) -> None:
 
 @contextlib.contextmanager
 def reading(path: str | os.PathLike[str], what: str) -> Iterator[None]:
-    """Whatever the content of a foreign or damaged file breaks while it is read is one line of DataError.
+    """Turn errors that the content of a file causes into one DataError.
 
-    Errors of the package itself that name the file pass, and those of the system (no such file).
+    Errors of this package that name the file, and errors of the operating system (no such
+    file), are not changed.
     """
     try:
         yield
-    except DFLTheoryError as wrong:
-        if str(path) in str(wrong):
+    except DFLTheoryError as error:
+        if str(path) in str(error):
             raise
-        raise DataError(f"{path}: {wrong}") from wrong
-    except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as wrong:
-        said = " ".join(str(wrong).split())
-        said = said if len(said) <= 200 else f"{said[:200]}..."
-        raise DataError(f"{path} cannot be read as {what}: {type(wrong).__name__}: {said}") from wrong
+        raise DataError(f"{path}: {error}") from error
+    except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
+        reason = " ".join(str(error).split())
+        if len(reason) > 200:
+            reason = f"{reason[:200]}..."
+        raise DataError(f"{path} cannot be read as {what}: {type(error).__name__}: {reason}") from error
 
 
-def check_npy(path: str | os.PathLike[str], stream: IO[bytes], size: float, most: float) -> None:
-    """Refuse an npy stream that numpy should not load; only its header is read.
-
-    Parameters
-    ----------
-    path : the file, for messages
-    stream : at the first byte of the array
-    size : bytes of the stream
-    most : numbers that the array may have
+def read_bytes(path: str | os.PathLike[str], max_bytes: float = math.inf) -> bytes:
+    """Return the content of a file that may come from anywhere.
 
     Raises
     ------
     InputError
-        No npy stream; Python objects (pickled); more than ``most`` numbers, or more than ``size`` bytes hold.
+        The file does not exist, is a folder or a device, or has more than ``max_bytes``.
+    """
+    file = Path(path)
+    if not file.exists():
+        raise InputError(f"{path} does not exist")
+    if not file.is_file():
+        raise InputError(f"{path} is not a regular file")
+    if file.stat().st_size > max_bytes:
+        raise InputError(f"{path} has {file.stat().st_size} bytes: at most {max_bytes:g} are read")
+    return file.read_bytes()
+
+
+def read_json(
+    path: str | os.PathLike[str],
+    max_bytes: float = math.inf,
+    parse_float: Callable[[str], float] = float,
+) -> Any:
+    """Return the content of a JSON file (UTF-8).
+
+    Parameters
+    ----------
+    path : path
+        The file.
+    max_bytes : float
+        Largest size.
+    parse_float : callable
+        Reads decimal numbers.
+
+    Raises
+    ------
+    InputError
+        As :func:`read_bytes`.
+    DataError
+        The content is not JSON.
+    """
+    content = read_bytes(path, max_bytes)
+    with reading(path, "JSON"):
+        return json.loads(content.decode("utf-8"), parse_float=parse_float)
+
+
+def check_npy(path: str | os.PathLike[str], stream: IO[bytes], size: float, most: float) -> None:
+    """Reject an npy stream that is invalid, pickled or too large, by its header alone.
+
+    Parameters
+    ----------
+    path : str or path
+        The file, for messages.
+    stream : binary file
+        At the first byte of the array.
+    size : float
+        Bytes of the stream.
+    most : float
+        Largest number of entries.
+
+    Raises
+    ------
+    InputError
+        Not an npy stream, Python objects, or more entries than ``most`` or ``size`` allow.
     """
     from numpy.lib import format as npy
 
     headers = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
     try:
         shape, _, dtype = headers[npy.read_magic(stream)](stream)
-    except Exception as error:  # whatever the parser of the header raises
+    except Exception as error:  # the header's parser may raise anything
         reason = " ".join(str(error).split())
         raise InputError(f"{path}: not an npy array ({reason:.100}): save numbers by numpy.save") from error
     if dtype.hasobject:
@@ -205,14 +264,14 @@ def check_npz(path: str | os.PathLike[str], most: float) -> list[str]:
 
 
 def check_writable(path: str | os.PathLike[str], *, folder: bool = False) -> None:
-    """Refuse in one line, before any work is done, a file (or a folder for files) that cannot be written.
+    """Raise InputError if a file, or a file in a folder, cannot be written.
 
-    It tries: missing folders and a temporary file are made where the real ones would be, and removed.
+    Missing folders and a temporary file are created in the real place, and removed.
 
     Raises
     ------
     InputError
-        A folder where a file is meant or the other way round; read-only, full or impossible places.
+        A folder in place of a file or the reverse; a read-only, full or invalid place.
     """
     target = Path(path)
     try:
@@ -228,22 +287,22 @@ def check_writable(path: str | os.PathLike[str], *, folder: bool = False) -> Non
             probe.parent.mkdir(parents=True, exist_ok=True)
             temporary = _beside(probe)
             try:
-                temporary.write_bytes(b"a few bytes, so that a full disk is seen")
+                temporary.write_bytes(b"a few bytes, to detect a full disk")
             finally:
                 temporary.unlink()
         finally:
-            for made in missing:
+            for created in missing:
                 with contextlib.suppress(OSError):
-                    made.rmdir()
+                    created.rmdir()
     except InputError:
         raise
-    except (OSError, ValueError) as wrong:  # ValueError: a name with a null in it, or no valid text
-        reason = getattr(wrong, "strerror", None) or "no file can be called so"
-        raise InputError(f"{path} cannot be written: {reason}") from wrong
+    except (OSError, ValueError) as error:  # ValueError: a name with a null byte or invalid text
+        reason = getattr(error, "strerror", None) or "it is not a valid file name"
+        raise InputError(f"{path} cannot be written: {reason}") from error
 
 
 def _refuse_no_file(target: Path) -> None:
-    """Refuse to replace what is there and is no regular file: a folder, a device, a pipe."""
+    """Raise InputError if the target exists and is not a regular file."""
     if target.is_dir() or target.name in ("", "..") or str(target).endswith(os.sep):
         raise InputError(f"{target} is a folder, and a file is to be written there: give the file's name")
     if target.exists() and not target.is_file():
@@ -251,7 +310,7 @@ def _refuse_no_file(target: Path) -> None:
 
 
 def _beside(target: Path) -> Path:
-    """An empty temporary file in the target's folder, of the same suffix."""
+    """Create an empty temporary file with the target's folder and suffix."""
     handle, name = tempfile.mkstemp(
         prefix=f".{target.stem[:_STEM]}-", suffix=target.suffix, dir=target.parent
     )
@@ -271,13 +330,16 @@ def write_json(path: str | os.PathLike[str], document: Any) -> None:
 
 
 def json_text(document: Any) -> str:
-    """The document as JSON, indented; valid JSON even where numbers are infinite (see :func:`plain`)."""
+    """Return the document as indented, valid JSON (see :func:`plain`)."""
     return json.dumps(plain(document), indent=2, allow_nan=False)
 
 
 def plain(value: Any) -> Any:
-    """The value in JSON's own types. JSON knows no infinity and no nan: they become the strings
-    "Infinity", "-Infinity" and "NaN", which ``float`` reads back."""
+    """Return the value in JSON types.
+
+    Infinite numbers and nan become the strings "Infinity", "-Infinity" and "NaN", which
+    ``float`` reads.
+    """
     if isinstance(value, Mapping):
         return {str(k): plain(v) for k, v in value.items()}
     if isinstance(value, (list, tuple, set, frozenset)):
@@ -306,6 +368,8 @@ __all__ = [
     "filling",
     "json_text",
     "plain",
+    "read_bytes",
+    "read_json",
     "reading",
     "remove_halves",
     "replacing",

@@ -1,11 +1,13 @@
-"""Numbers as people read them: on pages, in tables, in LaTeX."""
+"""Formatting of numbers for pages, tables and LaTeX."""
 
 from __future__ import annotations
 
 
 def number(value: float | None, digits: int = 3, nothing: str = "–") -> str:
-    """So many digits, and seven near the 1 that a ratio is held against, to which they might round;
-    ``nothing`` where there is no number."""
+    """Return a number with ``digits`` significant digits, or ``nothing`` for None and nan.
+
+    Numbers that would be rounded to 1 get seven digits, so ratios near 1 are not misread.
+    """
     if value is None or value != value:
         return nothing
     near = abs(value - 1) < 0.5 * 10 ** (1 - digits)
@@ -13,6 +15,6 @@ def number(value: float | None, digits: int = 3, nothing: str = "–") -> str:
 
 
 def tex(value: float) -> str:
-    r"""The same for a formula: 0.0123, 1.23 \cdot 10^{-5}, \infty."""
+    r"""Return a number in LaTeX: 0.0123, 1.23 \cdot 10^{-5}, \infty."""
     mantissa, _, power = number(value, nothing="nan").partition("e")
     return rf"{mantissa} \cdot 10^{{{int(power)}}}" if power else mantissa.replace("inf", r"\infty")

@@ -1,7 +1,8 @@
-"""A user's own code by reference, MODULE:NAME or FILE.py:NAME: it is imported, and so it runs.
+"""Import a user's own code by reference: ``MODULE:NAME`` or ``FILE.py:NAME``.
 
-:func:`own` is the only function that imports a reference, and :func:`require_trust` the only switch: code
-that a document names runs only if the user trusts the document, or typed the same reference.
+Importing runs the code. :func:`own` is the only function that imports a reference, and
+:func:`require_trust` the only check: code that a document names runs only if the user
+trusts the document or typed the same reference.
 """
 
 from __future__ import annotations
@@ -22,14 +23,14 @@ Trust = bool | Set[str]
 """What a document may import: everything (True), nothing (False), or the references that the user typed."""
 
 _PREFIX = "dfltheory_own_"
-"""How the names of modules begin that were loaded from a file."""
+"""Prefix of the names of modules that were loaded from a file."""
 
 _trust: ContextVar[Trust] = ContextVar("trust", default=True)
 
 
 @contextmanager
 def trusting(trust: Trust) -> Iterator[None]:
-    """Limit what :func:`own` imports in this context: used while a document is read and built."""
+    """Limit what :func:`own` imports while a document is read and built."""
     token = _trust.set(trust)
     try:
         yield
@@ -42,8 +43,17 @@ def require_trust(reference: Any, trust: Trust, field: str = "a document") -> No
 
     Parameters
     ----------
-    reference : any value of a document; only text with a colon names code
-    field : where the document has it, for the message
+    reference : object
+        Any value of a document; only text with a colon names code.
+    trust : bool or set of str
+        What may be imported, see :data:`Trust`.
+    field : str
+        The place in the document, for the message.
+
+    Raises
+    ------
+    InputError
+        The reference may not be imported.
     """
     if not isinstance(reference, str) or ":" not in reference:
         return
@@ -57,39 +67,40 @@ def require_trust(reference: Any, trust: Trust, field: str = "a document") -> No
 
 
 def own(reference: str) -> Any:
-    """What stands at ``reference``; only a caller whose user trusts that code may ask.
+    """Return the object at ``reference``, importing its module.
 
-    A file is loaded once, and again after it has changed: what two references find in it belongs together.
-    ``PACKAGE.py:NAME`` is a file if there is one, else the module ``py`` of a package.
+    A file is loaded once, and again after it has changed, so two references into one
+    file share its objects. ``PACKAGE.py:NAME`` is a file if there is one, else the module
+    ``py`` of a package.
 
     Raises
     ------
     InputError
-        There is no such file, module or name, the import of it fails, or it is named by a document that may
-        not import it.
+        There is no such file, module or name, its import fails, or the document that
+        names it is not trusted.
     """
     require_trust(reference, _trust.get())
     place, _, name = reference.rpartition(":")
     if not (place and name):
-        raise InputError(f"{reference} names nothing: give FILE.py:NAME, or MODULE:NAME")
+        raise InputError(f"{reference!r} is not a reference: give FILE.py:NAME or MODULE:NAME")
     try:
         module = _from_file(Path(place)) if _is_file(place) else importlib.import_module(place)
     except InputError:
         raise
-    except Exception as wrong:  # whatever a module of the user's raises
-        told = " ".join(f"{type(wrong).__name__}: {wrong}".split())
-        raise InputError(f"{place} cannot be imported: {told}") from wrong
+    except Exception as error:  # a user's module may raise anything
+        reason = " ".join(f"{type(error).__name__}: {error}".split())
+        raise InputError(f"{place} cannot be imported: {reason}") from error
     try:
         return attrgetter(name)(module)  # of nested classes too
     except AttributeError:
-        raise InputError(f"{reference}: it defines no {name}") from None
+        raise InputError(f"{reference}: {place} defines no {name}") from None
 
 
 def own_name(reference: str) -> str:
-    """``MODULE:NAME`` of a user's code, the same whether it was loaded as a module or as a file.
+    """Return ``MODULE:NAME`` without the folder or package of the module.
 
-    The folder or package of the module does not count: ``FILE.py:NAME`` and ``PACKAGE.FILE:NAME`` are both
-    ``FILE:NAME``. References to this package are returned as they are.
+    ``FILE.py:NAME`` and ``PACKAGE.FILE:NAME`` both give ``FILE:NAME``, so a user's object
+    has one name however it was loaded. References to this package are returned unchanged.
     """
     module, colon, name = reference.rpartition(":")
     if module.partition(".")[0] == __name__.partition(".")[0]:
@@ -99,8 +110,8 @@ def own_name(reference: str) -> str:
 
 def _is_file(place: str) -> bool:
     if place in sys.modules and not (place.endswith(".py") and Path(place).is_file()):
-        return False  # and nothing has to be looked for
-    if "" not in sys.path:  # modules of the folder that the user is in, as for `python -m`
+        return False  # an imported module needs no search
+    if "" not in sys.path:  # modules of the working folder, as for `python -m`
         sys.path.insert(0, "")
     if not place.endswith(".py"):
         return False
@@ -114,7 +125,7 @@ def _is_file(place: str) -> bool:
 
 def _from_file(path: Path) -> Any:
     if not path.is_file():
-        raise InputError(f"{path} is not a file: give FILE.py:NAME, or MODULE:NAME")
+        raise InputError(f"{path} is not a file: give FILE.py:NAME or MODULE:NAME")
     file, version = str(path.resolve()), path.stat().st_mtime_ns
     name = f"{_PREFIX}{path.stem}"
     known = sys.modules.get(name)
@@ -124,7 +135,7 @@ def _from_file(path: Path) -> Any:
     assert spec is not None, "a file that ends in .py has a loader"
     assert spec.loader is not None, "a file that ends in .py has a loader"
     module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module  # dataclasses look their module up
+    sys.modules[name] = module  # dataclasses look up their module
     try:
         spec.loader.exec_module(module)
     except BaseException:

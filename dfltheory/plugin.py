@@ -1,11 +1,11 @@
-"""Theory in continuous integration: claims on one's own algorithms and networks, and the plugin of pytest.
+"""Claims about a user's algorithms and networks as tests: decorators and a pytest plugin.
 
 >>> @respects("dfedsam.theorem_4_5", variant="corrected")     # doctest: +SKIP
 ... @dataclass(frozen=True)
 ... class Mine(Algorithm): ...
 
-pytest finds the plugin by its entry point and makes one test of every claim that stands on a class or
-function of a test module, imported ones too. Nothing heavy is imported before a claim is tried.
+pytest finds the plugin by its entry point and collects one test for each claim of a class or
+function in a test module, imported ones included. Heavy imports are delayed until a claim is tested.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ CLAIMS = "__dfltheory_claims__"
 
 
 class Claim(NamedTuple):
-    """``kind`` (respects, reduces_to), what it speaks of, and how."""
+    """A claim: its ``kind`` (respects, reduces_to), the theorem or algorithm, and options."""
 
     kind: str
     of: Any
@@ -35,28 +35,35 @@ class Claim(NamedTuple):
 def respects(
     theorem: Any, *, variant: str | None = None, examples: int = 100
 ) -> Callable[[Subject], Subject]:
-    """Claim that an algorithm, or a network, keeps what a theorem promises.
+    """Claim that an algorithm or a network satisfies a theorem.
 
-    What is decorated is an algorithm's class; or a function that gives an algorithm, and takes by name the
-    letters that are drawn (eta, K, Q...); or one that gives a network, and takes ``m`` and, if it likes,
-    ``seed``. ``examples`` problems of the theorem's scope are drawn; the test fails with the smallest that
-    breaks the bound: exactly where expectations are computed, else by evidence that a true bound shows less
-    than once in 10^6 such tests.
+    The decorated object is an algorithm class, a function that returns an algorithm and
+    takes the drawn hyperparameters by name (eta, K, Q...), or a function that returns a
+    network and takes ``m`` and optionally ``seed``. The test fails with the smallest drawn
+    problem that violates the bound: exactly if expectations are computed, otherwise by
+    evidence that a true bound gives less than once in 10^6 such tests.
 
     Parameters
     ----------
-    theorem : a Theorem, a key of the registry, or ``FILE.py:NAME``; ``variant`` of a registered one
+    theorem : Theorem or str
+        A theorem, a key of the registry, or ``FILE.py:NAME``.
+    variant : str, optional
+        Variant of a registered theorem.
+    examples : int
+        Number of problems that are drawn from the theorem's scope.
     """
     return _claim(Claim("respects", theorem, {"variant": variant, "examples": examples}))
 
 
-def reduces_to(other: Any, /, *, examples: int = 30, **letters: Any) -> Callable[[Subject], Subject]:
-    """Claim that with these ``letters`` an algorithm runs through the models of another one (a class or a
-    function that gives it), given the same other letters, without noise.
+def reduces_to(other: Any, /, *, examples: int = 30, **hyperparameters: Any) -> Callable[[Subject], Subject]:
+    """Claim that an algorithm with these hyperparameters gives the models of another one.
+
+    ``other`` is a class or a function that returns an algorithm. Both get the same other
+    hyperparameters and no noise.
 
     >>> @reduces_to(dfl.algorithms.DFedAvg, rho=0.0)     # doctest: +SKIP
     """
-    return _claim(Claim("reduces_to", other, {**letters, "examples": examples}))
+    return _claim(Claim("reduces_to", other, {**hyperparameters, "examples": examples}))
 
 
 def _claim(claim: Claim) -> Callable[[Subject], Subject]:
@@ -97,8 +104,8 @@ def _item() -> type[Any]:
 
 
 def pytest_pycollect_makeitem(collector: Any, name: str, obj: Any) -> Any:
-    """pytest's hook: the claims of an object of a test module as tests."""
-    if not issubclass(type(obj), (type, FunctionType)):  # a proxy may raise whatever it is asked for
+    """Collect the claims of an object of a test module as tests (hook of pytest)."""
+    if not issubclass(type(obj), (type, FunctionType)):  # attributes of a proxy may raise
         return None
     claims = vars(obj).get(CLAIMS)
     if not claims:

@@ -1,4 +1,4 @@
-"""A progress bar on long work, and silence on short work and away from terminals."""
+"""Progress bars on stderr, for work that takes longer than a second on a terminal."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ import time
 from collections.abc import Callable, Iterator
 
 _PATIENCE = 1.0
-"""Seconds that pass before a bar is worth showing."""
+"""Seconds before a bar is shown."""
 
 
 reached: list[str] = []
-"""The round that is being run, in words; empty once a run has come to its end."""
+"""Description of the current round; empty after a complete run."""
 
 
 def watch(steps: range, progress: bool | None, label: str) -> Iterator[int]:
-    """The steps, with a bar on stderr: always if ``progress``, never if False, by itself if None."""
+    """Yield the steps; show a bar on stderr if ``progress``, or if it is None on a terminal."""
     may, started, advance = progress or (progress is None and sys.stderr.isatty()), time.monotonic(), None
     with contextlib.ExitStack() as shown:
         for t in steps:
@@ -43,7 +43,7 @@ def _bar(label: str, steps: range) -> Iterator[Callable[..., None]]:
 
 @contextlib.contextmanager
 def counted(total: int, shown: bool = True, done: int = 0) -> Iterator[Callable[..., None]]:
-    """A bar on stderr that counts to ``total``: called with words, and with how many more are done."""
+    """Yield a function ``update(text, more=0)`` of a bar on stderr that counts to ``total``."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 

@@ -1,6 +1,7 @@
-"""Where chance comes from: every generator is a function of (root seed, seed index, round), never a state.
+"""Random number generators as functions of root seed, seed index, round and purpose.
 
-So a resumed run needs no stored generator, and seed s of a run with many seeds sees what it sees alone.
+No generator has a state that lasts longer than a round. A resumed run therefore needs no
+stored generator, and seed s gives the same numbers alone and among other seeds.
 """
 
 from __future__ import annotations
@@ -25,20 +26,20 @@ def _sequence(root: int, s: int, t: int, purpose: Purpose) -> np.random.SeedSequ
 
 
 def numpy_generator(root: int, s: int, t: int, purpose: Purpose) -> np.random.Generator:
-    """The numpy generator of one seed, round and purpose."""
+    """Return the numpy generator of one seed, round and purpose."""
     return np.random.Generator(np.random.PCG64(_sequence(root, s, t, purpose)))
 
 
 def torch_generator(
     root: int, s: int, t: int, purpose: Purpose, device: torch.device | str = "cpu"
 ) -> torch.Generator:
-    """The torch generator of one seed, round and purpose."""
+    """Return the torch generator of one seed, round and purpose."""
     word = _sequence(root, s, t, purpose).generate_state(1, np.uint64)[0]
     return torch.Generator(device=device).manual_seed(int(word >> np.uint64(1)))
 
 
 class Generators(Sequence[torch.Generator]):
-    """One torch generator for every seed of a round, made when first asked for: many tasks never ask."""
+    """One torch generator for each seed of a round, created at first use."""
 
     def __init__(
         self, root: int, seeds: Sequence[int], t: int, purpose: Purpose, device: torch.device | str = "cpu"
@@ -59,7 +60,7 @@ class Generators(Sequence[torch.Generator]):
 def uniform(
     generators: Sequence[torch.Generator], shape: tuple[int, ...], like: torch.Tensor
 ) -> torch.Tensor:
-    """Numbers in [0, 1) for every seed (S, *shape), of the kind of ``like``."""
+    """Return uniform numbers in [0, 1) of shape (S, *shape), with dtype and device of ``like``."""
     numbers = like.new_empty((len(generators), *shape))
     for own, g in zip(numbers, generators):
         torch.rand(shape, generator=g, out=own)
@@ -67,23 +68,21 @@ def uniform(
 
 
 def may_draw(shape: tuple[int, ...], m: int, draws: bool) -> None:
-    """One clear line unless the algorithm says that it draws, for each of the m clients that are here."""
+    """Raise InputError if the algorithm does not declare ``draws``, or the shape is not (m, ...)."""
     if not draws:
         raise InputError(
-            "uniform: this algorithm draws random numbers and does not say so: let draws be True in its class"
+            "uniform: this algorithm draws random numbers without declaring it: set draws = True in its class"
         )
     if shape[0] != m:
-        raise InputError(
-            f"uniform({shape}): the first axis is that of the clients, here {m}: take (x.shape[1], ...)"
-        )
+        raise InputError(f"uniform({shape}): the first axis must be the {m} clients: use (x.shape[1], ...)")
 
 
 @contextlib.contextmanager
 def one_order() -> Iterator[None]:
-    """Let torch add in one order: on one thread, by algorithms that give the same bits each time."""
+    """Make torch deterministic within the block: one thread, deterministic algorithms."""
     threads, strict = torch.get_num_threads(), torch.are_deterministic_algorithms_enabled()
     warns = torch.is_deterministic_algorithms_warn_only_enabled()
-    os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # without it cuBLAS is refused on a GPU
+    os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # deterministic cuBLAS requires it
     torch.set_num_threads(1)
     torch.use_deterministic_algorithms(True)
     try:

@@ -1,4 +1,4 @@
-"""The version, below everything: pyproject.toml repeats it, and a test holds the two together."""
+"""The version of the package; a test compares it with pyproject.toml."""
 
 __version__ = "0.1.0"
 

@@ -19,8 +19,9 @@ import dfltheory as dfl
 from dfltheory.algorithms.base import Algorithm, ranges, replace
 from dfltheory.bounds import Condition, LeftSide, Scope, Theorem
 from dfltheory.bounds import symbols as s
-from dfltheory.bounds.convex import mu, x_star_sq
 from dfltheory.bounds.symbols import GRADIENT_SQ, LENGTH_SQ, VALUE
+
+mu, x_star_sq = s.mu, s.x_star_sq
 
 
 @dataclass(frozen=True)

@@ -60,7 +60,14 @@ PACKAGES = {  # name: modules, tests
         ["verdicts/test_statistics.py", "verdicts/test_evidence.py"],
     ),
     "compare": (
-        ["verdicts/compare.py", "verdicts/reading.py", "verdicts/applicable.py"],
+        [
+            "verdicts/applicability.py",
+            "verdicts/compare.py",
+            "verdicts/given_values.py",
+            "verdicts/left_hand_side.py",
+            "verdicts/measures.py",
+            "verdicts/run_values.py",
+        ],
         ["verdicts/test_compare.py", "verdicts/test_scope_verdicts.py"],
     ),
     "counterexamples": (["counterexamples/*.py"], ["counterexamples/test_falsify*.py"]),

@@ -8,9 +8,8 @@ import torch
 
 import dfltheory.algorithms as alg
 from dfltheory import admm, tasks, train
-from dfltheory.bounds.papers.dfedadmm.corrected import THETA, P
-from dfltheory.bounds.papers.dfedadmm.printed import GAMMA, LEFT
 from dfltheory.exact import exact_history
+from validation.papers.dfedadmm.notation import GAMMA, LEFT, THETA, P
 
 NEAR = 2.0**-50
 PAIRS = [

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import pytest
 
 import dfltheory as dfl
-from dfltheory.experiments.experiment import validate
+from dfltheory.experiments.cases import validate
 
 FOLDER = Path(__file__).parent.parent / "benchmarks" / "benchopt"
 

@@ -196,7 +196,8 @@ def what_a_parameter_is_is_no_type(site):
 
 def every_statement_has_its_formulas(site):
     from dfltheory import bounds
-    from validation.papers import appendix, errata
+    from validation.papers import appendix
+    from validation.papers.erratum import errata
 
     papers = bounds.registry.papers()
     text = "".join((site / "theory" / paper / "index.html").read_text() for paper in papers)
@@ -238,7 +239,9 @@ def test_assumptions_and_rates_are_mathematics(monkeypatch):
             letters = {n: expression_latex(GLOSSARY[n].symbol, theorem) for n in ("m", "lam")}
             for start, end in ((r"11'/m\| = ", f"{letters['lam']} < 1"), ("(1/", f"{letters['m']})")):
                 assert all(rest.startswith(end) for rest in text.split(start)[1:]), text
-    corrected = bounds.get("dfedadmm.theorem_1", "corrected_b2")  # psi in the paper's own letters
+    corrected = bounds.get(
+        "dfedadmm.theorem_1", "corrected_no_bounded_gradients"
+    )  # psi in the paper's own letters
     told = [plain(text, corrected) for text in corrected.assumptions]
     assert "W symmetric doubly stochastic with ||W - 11'/m|| = lam < 1" in told
     assert "(1/m) sum_i ||grad f_i(x) - grad f(x)||^2 <= sigma_g^2 for all x" in told

@@ -85,6 +85,31 @@ def test_each_check_exists(page):
         assert re.search(rf"\b{re.escape(name)}\b", path.read_text(encoding="utf-8")), check
 
 
+TEXTS = [
+    path
+    for pattern in ("*.md", "docs/**/*.md", "notebooks/*.ipynb", "dfltheory/**/*.py")
+    for path in sorted(ROOT.glob(pattern))
+]
+
+
+def test_no_text_installs_the_package_from_an_index():
+    """It is on none: an extra is installed from the project's folder."""
+    assert len(TEXTS) > 200
+    texts = {path: path.read_text(encoding="utf-8") for path in TEXTS}
+    from_index = re.compile(r"pip install (-\S+ )*'?dfltheory\b")
+    assert [path for path, text in texts.items() if from_index.search(text)] == []
+    assert any("pip install '.[testing]'" in text for text in texts.values())
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/tour.md"])
+def test_a_shown_verdict_on_a_refuted_theorem_is_next_to_its_status(page):
+    text = (ROOT / page).read_text(encoding="utf-8")
+    _, _, after = text.partition('compare(run, "dfedsam.theorem_4_5", variant="printed")')
+    assert after
+    assert "status" in after.partition("```")[0]
+    assert "within the bound here" in after
+
+
 def test_a_sentence_with_a_number_is_a_claim_and_code_is_none():
     text = "# Part 1\n\nIt takes 5 s. It is fast.\n\n`x = 1` and $y = 2$.\n\n- 3 items\n"
     assert claims_of(text) == ["It takes 5 s.", "- 3 items"]

@@ -9,7 +9,7 @@ import numpy as np
 
 import dfltheory as dfl
 from dfltheory.exact import exact_history
-from dfltheory.experiments.experiment import case_of
+from dfltheory.experiments.cases import case_of
 
 ARRAYS = ("NDArray", "ndarray", "Tensor", "csr_array", "Matrix", "DataFrame", "Array")
 

@@ -20,7 +20,8 @@ from scipy.stats import spearmanr
 
 import dfltheory as dfl
 from dfltheory import bounds
-from dfltheory.bound_atlas import best_bounds, expectation, model
+from dfltheory.best_bounds import best_bounds
+from dfltheory.bound_atlas import expectation, model
 from dfltheory.errors import InputError
 from dfltheory.exact import average_over
 from dfltheory.files import write_json

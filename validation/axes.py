@@ -15,7 +15,7 @@ import torch
 import dfltheory as dfl
 from dfltheory.counterexamples.problems import RampTask
 from dfltheory.exact import exactly
-from dfltheory.experiments.experiment import Case, case_of, perform
+from dfltheory.experiments.cases import Case, case_of, perform
 from validation.claims import bound_claims
 from validation.experiments import slow_start
 
@@ -55,5 +55,7 @@ def _case(along: str, column: str, task: Any, T: int, K: int, gap: float = 1.0, 
 
 def run(quick: bool = True) -> tuple:
     """(claims, outcomes)."""
-    outcomes = [perform(case, run=exactly(case) if case.along == "m" else None) for case in cases(quick)]
+    outcomes = [
+        perform(case, run=exactly(case.instance) if case.along == "m" else None) for case in cases(quick)
+    ]
     return bound_claims(outcomes, NOT_TESTED), outcomes

@@ -27,12 +27,14 @@ import numpy as np
 from dfltheory import bounds
 from dfltheory.confidence import half_widths
 from dfltheory.plots.verdicts import left_side
-from dfltheory.verdicts.compare import Kind
-from dfltheory.verdicts.reading import Reading, without_chance
+from dfltheory.verdicts.left_hand_side import LeftHandSide
+from dfltheory.verdicts.measures import is_deterministic
+from dfltheory.verdicts.run_values import run_values
+from dfltheory.verdicts.verdict import Kind
 
 if TYPE_CHECKING:
     from dfltheory.bounds import Theorem
-    from dfltheory.experiments.experiment import Outcome
+    from dfltheory.experiments.cases import Outcome
     from dfltheory.training.history import History
 
 Growth = Literal["bounded", "growing", "undecided"]
@@ -113,12 +115,12 @@ def growth_claim(key: str, variant: str, runs: Sequence[History], not_tested: st
     horizons = np.array([run.rounds for run in runs], dtype=float)
     ratios = []
     for run in runs:
-        reading = Reading(run, theorem, given)
-        left = reading.columns.min(axis=1)
-        ratios.append(left / theorem.evaluate(where="ignore", **reading.scalars))
+        left = LeftHandSide(run, theorem).columns.min(axis=1)
+        values = run_values(run, theorem, given).needed
+        ratios.append(left / theorem.evaluate(where="ignore", **values))
     table = np.array(ratios)  # (horizons, seeds)
     slopes = np.polyfit(np.log(horizons), np.log(table), 1)[0]
-    sure = len(slopes) > 1 or all(without_chance(run) for run in runs)
+    sure = len(slopes) > 1 or all(is_deterministic(run) for run in runs)
     low, high = _student(slopes) if sure else (-math.inf, math.inf)
     largest = float(table.mean(axis=1).max())
     kind: Growth = "bounded" if high <= 0 else "growing" if low > 0 else "undecided"

@@ -14,7 +14,7 @@ grows over the whole range that is run, and measured over the corrected bound do
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +25,7 @@ from dfltheory.counterexamples.divergence import expression
 from dfltheory.counterexamples.document import built, read_document
 from dfltheory.counterexamples.members import MEMBERS
 from dfltheory.counterexamples.problems import RampTask
-from dfltheory.experiments.experiment import Case, perform_all
+from dfltheory.experiments.cases import Case, perform_all
 from validation.claims import bound_claims
 from validation.searched import FOLDER
 
@@ -58,35 +58,35 @@ def cases(quick: bool = True) -> list[Case]:
     K, eta = 2, 1 / (4 * 192)
     sam = dfl.algorithms.DFedSAM(eta=0.004, K=5, rho=1.0)
     admm = dfl.algorithms.DFedADMMSAM(eta=eta, K=K, lam=0.9 * K * eta, rho=1.0)
-    common: dict[str, Any] = {"group": GROUP, "row": "", "seeds": 1}
-    trapped = {**common, "task": task, "network": W, "rounds": 3000}
+    place: dict[str, Any] = {"group": GROUP, "row": ""}
     key = "dfedsgpsm.theorem_1"
-    momentum: dict[str, Any] = vars(built(read_document(MOMENTUM)["instance"]))
+    momentum = replace(built(read_document(MOMENTUM)["instance"]), seeds=1, rounds=1500)
     return [
         Case(
-            algorithm=sam,
+            instance=dfl.Instance(task, sam, W, rounds=3000, seeds=1),
             key="dfedsam.theorem_4_5",
             column="DFedSAM, Theorem 4.5",
             note=f"Theorem 4.5: {caught}, while the printed bound tends to about L²ρ² K/(2K − 1).",
-            **trapped,
+            **place,
         ),
         Case(
-            algorithm=admm,
+            instance=dfl.Instance(task, admm, W, rounds=3000, seeds=1),
             key="dfedadmm.theorem_1",
             variants=None,
             constants={"S2": 4.0},
             column="DFedADMM-SAM, Theorem 1",
             note="Theorem 1 of the DFedADMM paper: the same problem; its printed sharpness term carries a "
             "factor λ that goes to zero with the step size.",
-            **trapped,
+            **place,
         ),
         Case(  # run for longer than the search did
+            instance=momentum,
             key=key,
             variants=None,
             column="DFedSGPSM, Theorem 1",
             note="Theorem 1 of the DFedSGPSM paper: three identical clients on a directed graph, momentum "
             "0.93: validation/crossing_dfedsgpsm.json has the problem.",
-            **{**momentum, **common, "rounds": 1500},
+            **place,
         ),
     ]
 

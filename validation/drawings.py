@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dfltheory import bounds
-from dfltheory.experiments.experiment import perform_all
+from dfltheory.experiments.cases import perform_all
 from dfltheory.files import write_json
 from dfltheory.plots import draw, families, look, looks, panels, style
 from dfltheory.rates import fit_exponent, measure, rate_fit, transient_time

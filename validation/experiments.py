@@ -1,6 +1,6 @@
 """The runs behind each theorem and corollary: which problem, network and horizon, and what they leave open.
 
-Each statement's own algorithm runs at its own schedule (:func:`dfltheory.experiments.experiment.case_of`).
+Each statement's own algorithm runs at its own schedule (:func:`dfltheory.experiments.cases.case_of`).
 What is stated in O(.) has no constants to compare with: along a family of growing horizons the ratio of the
 measured value to the expression must not grow.
 """
@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 import dfltheory as dfl
-from dfltheory.experiments.experiment import VARIANTS, Case, case_of, perform_all
+from dfltheory.experiments.cases import VARIANTS, Case, case_of, perform_all
 from validation.claims import bound_claims, order_claims
 
 # additive noise, one for both gradients of a SAM step: ||g|| <= B + ||noise||, so E||g||^2 <= (B + sigma_l)^2

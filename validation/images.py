@@ -18,7 +18,7 @@ import torch
 
 import dfltheory as dfl
 from dfltheory.constants import ProblemConstants
-from dfltheory.experiments.experiment import Case, Outcome
+from dfltheory.experiments.cases import Case, Outcome
 from dfltheory.tasks import estimate
 from dfltheory.verdicts.compare import compare
 from validation.claims import Claim, bound_claims
@@ -88,17 +88,13 @@ def judged(task: dfl.tasks.Supervised, key: str, algorithm: Any, W: Any, rounds:
         group=f"{task.name}, constants estimated along the run",
         row=type(algorithm).__name__,
         column=f"m = {M}",
-        task=task,
-        algorithm=algorithm,
-        network=W,
-        rounds=rounds,
-        seeds=2,
+        instance=dfl.Instance(task, algorithm, W, rounds=rounds, seeds=2),
         key=key,
         variants=with_constants(key),
         note=f"{M} clients, {int(task.sizes.sum())} images, K = {K}, T = {rounds}; step sizes "
         f"just inside the condition.",
     )
-    history = case.run(callbacks=[keep(means, algorithm, rounds)])
+    history = case.instance.run(callbacks=[keep(means, algorithm, rounds)])
     sam = getattr(algorithm, "rho", 0.0) > 0
     history = replace(history, constants=constants_along(task, torch.stack(means), sam))
     return Outcome(case, history, tuple(compare(history, key, variant=v) for v in case.variants or ()))

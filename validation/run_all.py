@@ -20,7 +20,7 @@ from validation.claims import Claim, panels_claim
 from validation.scorecard_rows import summary, table
 
 if TYPE_CHECKING:
-    from dfltheory.experiments.experiment import Outcome
+    from dfltheory.experiments.cases import Outcome
     from validation.scorecard_rows import Row
 
 # what the page begins with, then the longest first, so that processes end together

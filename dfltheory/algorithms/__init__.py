@@ -1,4 +1,7 @@
-"""The algorithms of the papers, one file per family; a round is ``communicate(local_update(state))``."""
+"""The algorithms of the papers, one file per family.
+
+A round of an algorithm is ``communicate(local_update(state))``.
+"""
 
 from __future__ import annotations
 
@@ -37,19 +40,54 @@ from dfltheory.algorithms.sparse import DisPFL
 from dfltheory.errors import InputError, UnknownNameError
 
 _CLASSES: tuple[type[Algorithm], ...] = (
-    *(DPSGD, DFedAvg, DFedAvgM, DFedSAM, QGDSGDm),
-    *(DSGT, KGT, EXTRA, D2),
-    *(CHOCOSGD,),
-    *(PushPull, ADPSGD, LTADMM, RelaySGD),
-    *(SGP, OSGP, DFedSGPM, DFedSGPSM),
-    *(DFedADMM, DFedADMMSAM),
-    *(DFedMDC, DFedSMDC),
-    *(DisPFL,),
-    *(FedAvg, FedSAM, LocalSGD, Local, FedPer, FedRep, FedBABU, FedRoD, Ditto),
-    *(FedProx, SCAFFOLD, FedDyn, FedPD),
+    # gossip
+    DPSGD,
+    DFedAvg,
+    DFedAvgM,
+    DFedSAM,
+    QGDSGDm,
+    # corrected gossip
+    DSGT,
+    KGT,
+    EXTRA,
+    D2,
+    # compressed gossip
+    CHOCOSGD,
+    # two matrices, pairs, duals of arcs, trees
+    PushPull,
+    ADPSGD,
+    LTADMM,
+    RelaySGD,
+    # push-sum
+    SGP,
+    OSGP,
+    DFedSGPM,
+    DFedSGPSM,
+    # primal-dual
+    DFedADMM,
+    DFedADMMSAM,
+    # partial personalization, sparse
+    DFedMDC,
+    DFedSMDC,
+    DisPFL,
+    # server-based
+    FedAvg,
+    FedSAM,
+    LocalSGD,
+    Local,
+    FedPer,
+    FedRep,
+    FedBABU,
+    FedRoD,
+    Ditto,
+    # against client drift
+    FedProx,
+    SCAFFOLD,
+    FedDyn,
+    FedPD,
 )
 ALGORITHMS: dict[str, type[Algorithm]] = {cls.__name__.lower(): cls for cls in _CLASSES}
-"""Every algorithm by its lower-case name."""
+"""Algorithms by their lower-case names."""
 
 
 SPOKEN: dict[str, tuple[type[Algorithm], dict[str, int], str | None]] = {
@@ -57,46 +95,99 @@ SPOKEN: dict[str, tuple[type[Algorithm], dict[str, int], str | None]] = {
     "asyng": (OSGP, {}, None),
     "dfedsgpsms": (DFedSGPSM, {}, "loss_driven"),
 }
-"""Names that papers have for a class with letters, its defaults then, or over the network of one kind."""
+"""Names in papers: the class, its default hyperparameters, and its network, if any."""
 
 _OWN: dict[str, type[Algorithm]] = {}
-"""What users have registered in this process."""
+"""Classes that users have registered in this process."""
 
 Kind = TypeVar("Kind", bound=type[Algorithm])
 
 
 def register(kind: Kind) -> Kind:
-    """Class decorator: the class is found by its lower-case name, by ``get``, the CLI and documents.
+    """Register a class, so that ``get``, the CLI and documents find it by its name.
 
-    Whose process has not imported its module names it MODULE:CLASS or FILE.py:CLASS, on the command line, as
-    ``--algorithm my_module:QG``, or in a document that is his own.
+    This is a class decorator. If the module of the class has not been imported, the
+    command line and documents call it MODULE:CLASS or FILE.py:CLASS, for example
+    ``--algorithm my_module:QG``.
+
+    Parameters
+    ----------
+    kind : type
+        A subclass of Algorithm.
+
+    Returns
+    -------
+    type
+        The class.
+
+    Raises
+    ------
+    InputError
+        If it is not a valid algorithm class, or its name is in use.
     """
     if not (isinstance(kind, type) and issubclass(kind, Algorithm)):
-        raise InputError(f"{kind!r} is not an algorithm class: put @register above @dataclass(frozen=True)")
+        raise InputError(f"{kind!r} is not an algorithm class: put @register above @dataclass")
     check_class(kind)
-    key, known = _key(kind.__name__), _OWN.get(_key(kind.__name__))
-    again = known is None or (known.__module__, known.__qualname__) == (kind.__module__, kind.__qualname__)
-    if key in ALGORITHMS or not again:
-        raise InputError(f"there is an algorithm called {key} already: give {kind.__qualname__} another name")
+    key = _key(kind.__name__)
+    if key in ALGORITHMS or not _is_same_class(_OWN.get(key, kind), kind):
+        raise InputError(f"there is already an algorithm called {key}: rename {kind.__qualname__}")
     _OWN[key] = kind
     return kind
 
 
+def _is_same_class(known: type[Algorithm], kind: type[Algorithm]) -> bool:
+    """Return whether both are definitions of one class, for example after a reload."""
+    same_module = known.__module__ == kind.__module__
+    return same_module and known.__qualname__ == kind.__qualname__
+
+
 def names() -> list[str]:
-    """The names of all algorithms, those that users have registered too."""
+    """Return the sorted names of all algorithms, including registered ones."""
     return sorted({**ALGORITHMS, **_OWN})
 
 
 def get(name: str) -> type[Algorithm]:
-    """The class of an algorithm from its name; case, ``-`` and ``_`` do not matter."""
-    found = ALGORITHMS.get(_key(name)) or _OWN.get(_key(name)) or spoken(name)[0]
-    if found is None:
+    """Return the class of an algorithm.
+
+    Parameters
+    ----------
+    name : str
+        Its name, or a name that papers use; case, "-" and "_" are ignored.
+
+    Returns
+    -------
+    type
+        The class.
+
+    Raises
+    ------
+    UnknownNameError
+        If there is no such algorithm.
+    """
+    key = _key(name)
+    kind = ALGORITHMS.get(key) or _OWN.get(key) or spoken(name)[0]
+    if kind is None:
         raise UnknownNameError("algorithm", name, set(names()))
-    return found
+    return kind
 
 
 def spoken(name: str) -> tuple[type[Algorithm] | None, dict[str, int], str | None]:
-    """The class that papers call so, as DFedSAM-MGS, with the letters and the network that make it."""
+    """Return what a name in papers means, for example DFedSAM-MGS.
+
+    Parameters
+    ----------
+    name : str
+        The name.
+
+    Returns
+    -------
+    kind : type or None
+        The class; None if the name is unknown.
+    hyperparameters : dict of str to int
+        Default hyperparameters under this name.
+    network : str or None
+        Kind of the network that the name implies.
+    """
     return SPOKEN.get(_key(name), (None, {}, None))
 
 
@@ -116,7 +207,6 @@ __all__ = [
     "register",
     "replace",
     "taking_part",
-    # the papers' experiments
     # gossip
     "DPSGD",
     "DFedAvg",

@@ -8,124 +8,19 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from functools import cache
 from numbers import Integral, Real
-from typing import Any, ClassVar, Literal, Protocol, TypeVar, get_args, get_origin, get_type_hints
+from typing import Any, ClassVar, Literal, TypeVar, get_args, get_origin, get_type_hints
 
+import numpy as np
 import torch
 from torch import Tensor
 
-from dfltheory.algorithms.edges import Edges
+from dfltheory.algorithms.protocol import MIX, Edges, Mix, Oracle, Parameters
 from dfltheory.errors import InputError
 
 S = TypeVar("S")
 
-MIX = "W"
-"""The name of the matrix that ``mix(z)`` means."""
-
 Law = Literal["doubly stochastic", "column-stochastic", "row-stochastic"]
 """What an update may assume of a matrix that it mixes by."""
-
-
-class Oracle(Protocol):
-    """What a client may ask of its own data during one round: no other client, and not the network."""
-
-    t: int
-    """The round, 0, 1, ..."""
-    shared: Any
-    """Coordinates of the shared block u of x = (u, v), an index of the last axis; ``None``: all of them."""
-    active: Tensor | None
-    """Clients that take part in this round (S, m, 1), bool; ``None``: all of them."""
-
-    @property
-    def horizon(self) -> int:
-        """The number of rounds that the run will have, for annealed schedules."""
-        ...
-
-    @property
-    def edges(self) -> Edges:
-        """The arcs by which these clients hear others, for what is kept for each; nothing comes over them."""
-        ...
-
-    @property
-    def blocks(self) -> tuple[slice, ...]:
-        """The parameter tensors (layers) as slices of the last axis."""
-        ...
-
-    @property
-    def shapes(self) -> tuple[tuple[int, ...], ...]:
-        """The shapes of these tensors."""
-        ...
-
-    def begin(self, x: Tensor) -> Tensor:
-        """Where local steps begin: ``x.clone()``, a copy (S, m, d) that is the caller's own to overwrite."""
-        ...
-
-    def sample(self) -> Any:
-        """One fresh minibatch for every seed and client."""
-        ...
-
-    def __call__(self, y: Tensor, batch: Any) -> Tensor:
-        """grad F_i(y_i; xi_i) at stacked points y (S, m, d); the tensor is the caller's own to overwrite."""
-        ...
-
-    def balanced(self, y: Tensor, batch: Any) -> Tensor:
-        """The gradient of the class-balanced risk at y; the plain one where there are no classes."""
-        ...
-
-    def uniform(self, shape: tuple[int, ...]) -> Tensor:
-        """Numbers in [0, 1) for every seed and client: shape = (m, ...) -> (S, m, ...), m = x.shape[1].
-
-        For algorithms that say so by ``draws``.
-        """
-        ...
-
-
-class Mix(Protocol):
-    """What the network does in one round: every call in one round uses the same matrices W_t.
-
-    Everything counts what is sent, to each neighbor anew: all numbers of what is passed in, in their own
-    precision, unless ``bits`` says what one client's message to one neighbor takes, a number, or (S, m).
-    """
-
-    def __call__(self, z: Tensor, times: int = 1, W: str = MIX, bits: float | Tensor | None = None) -> Tensor:
-        """z_i <- sum_l w_il z_l, ``times`` times: (S, m, k) -> (S, m, k), a new tensor; z stays as it is.
-
-        The gossip steps of round t go through W_{t,0}, W_{t,1}, ..., which are one matrix where the network
-        is constant. Every call begins with W_{t,0}, but that the tensor which a call gave, mixed again, goes
-        on behind it: ``mix(mix(z))`` is ``mix(z, times=2)``. What is computed anew from it begins again.
-
-        ``W`` names one of the further matrices that the class declares (``Algorithm.further``). With
-        ``bits=0`` nothing is sent: the neighbors know z already, as from messages that they add up.
-        """
-        ...
-
-    def send(self, message: Tensor, bits: float | Tensor | None = None, W: str = MIX) -> Tensor:
-        """Every client sends ``message`` (S, m, ...) to its neighbors, who keep it; it is given back.
-
-        ``W`` names the matrix whose neighbors these are.
-        """
-        ...
-
-    def uniform(self, shape: tuple[int, ...]) -> Tensor:
-        """Numbers in [0, 1) of this seed and round: shape = (m, ...) -> (S, m, ...), m = z.shape[1]."""
-        ...
-
-    @property
-    def awake(self) -> Tensor:
-        """Clients that hear or are heard in W_{t,0} (S, m, 1), bool; ``grad.active`` where a class sleeps."""
-        ...
-
-    @property
-    def edges(self) -> Edges:
-        """The arcs of a network that is fixed or periodic, with their weights in W_{t,0}."""
-        ...
-
-    def gather(self, x: Tensor, bits: float | Tensor | None = None) -> Tensor:
-        """What each arc's sender has: (S, m, ...) -> (S, E, ...); all send theirs to their neighbors."""
-        ...
-
-    def swap(self, e: Tensor, bits: float | None = None) -> Tensor:
-        """What lies at the other end: e of j -> i goes to i -> j, (S, E, ...) -> (S, E, ...); i sends it."""
-        ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -360,6 +255,26 @@ def check_class(kind: type[Algorithm]) -> None:
             )
 
 
+def check_storable(algorithm: Algorithm) -> None:
+    """Raise InputError unless every hyperparameter is one that a file can hold."""
+    for f in fields(algorithm):
+        value = getattr(algorithm, f.name)
+        if not is_storable(value):
+            raise InputError(
+                f"{type(algorithm).__name__}: {f.name} is a {type(value).__name__}, which no file can hold:"
+                " give numbers, text, or lists of them, and make the rest in init or in the class"
+            )
+
+
+def is_storable(value: Any) -> bool:
+    """Return whether a value is made of None, truth values, numbers and text alone."""
+    if isinstance(value, (list, tuple)):
+        return all(is_storable(v) for v in value)
+    if isinstance(value, dict):
+        return all(isinstance(k, str) and is_storable(v) for k, v in value.items())
+    return value is None or isinstance(value, (bool, int, float, str, np.generic))
+
+
 def sampled(participation: float, m: int) -> int:
     """How many of m clients a round samples: the share ``participation`` of them, at least one."""
     return max(1, round(participation * m))
@@ -411,8 +326,11 @@ __all__ = [
     "Law",
     "Mix",
     "Oracle",
+    "Parameters",
     "State",
     "check_class",
+    "check_storable",
+    "is_storable",
     "perturbed",
     "ranges",
     "replace",

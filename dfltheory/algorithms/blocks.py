@@ -1,4 +1,4 @@
-"""Partial personalization: x_i = (u_i, v_i); the body u is exchanged, the head v stays at home."""
+"""Partial personalization: x_i = (u_i, v_i); clients exchange u and keep v."""
 
 from __future__ import annotations
 
@@ -9,20 +9,41 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor
 
-from dfltheory.algorithms.base import Algorithm, Mix, Oracle, State, perturbed, replace, taking_part
+from dfltheory.algorithms.base import (
+    Algorithm,
+    Mix,
+    Oracle,
+    State,
+    perturbed,
+    replace,
+    taking_part,
+)
 
 Index = Any
-"""A slice or a tensor of positions: coordinates of the last axis."""
+"""Coordinates of the last axis: a slice or a tensor of indices."""
 
 Phase = tuple[Index, float, int, float]
-"""Local steps on one block of coordinates: which, step size, how many, SAM radius."""
+"""Local steps on one block: coordinates, step size, number of steps, SAM radius."""
 
 _SHORT = 4096
-"""Coordinates that are not worth cutting."""
+"""Smallest number of coordinates of a part."""
 
 
 def blocks(shared: Index | None, d: int) -> tuple[Index, Index]:
-    """The coordinates of u and of v; without a split everything is shared, and v is empty."""
+    """Return the coordinates of u and of v.
+
+    Parameters
+    ----------
+    shared : Index or None
+        Coordinates of u; None means all, so that v is empty.
+    d : int
+        Number of coordinates.
+
+    Returns
+    -------
+    pair of Index
+        Slices where possible.
+    """
     if shared is None:
         return slice(0, d), slice(d, d)
     if isinstance(shared, slice):
@@ -36,13 +57,35 @@ def blocks(shared: Index | None, d: int) -> tuple[Index, Index]:
     return mask.nonzero().squeeze(1), (~mask).nonzero().squeeze(1)
 
 
+def empty_tensor() -> Tensor:
+    """Return a tensor without entries, the default of fields that ``init`` sets."""
+    return torch.empty(0)
+
+
 def is_empty(index: Index) -> bool:
-    """No coordinates at all?"""
+    """Return whether an index contains no coordinates."""
     return index.stop <= index.start if isinstance(index, slice) else len(index) == 0
 
 
 def exchange(z: Tensor, shared: Index | None, mix: Mix, times: int = 1) -> Tensor:
-    """(u, v) -> (mixed u, v)."""
+    """Return models whose shared block is mixed.
+
+    Parameters
+    ----------
+    z : (S, m, d) tensor
+        Models (u, v).
+    shared : Index or None
+        Coordinates of u; None means all.
+    mix : Mix
+        The network.
+    times : int
+        Number of gossip steps.
+
+    Returns
+    -------
+    (S, m, d) tensor
+        (mixed u, v).
+    """
     u, v = blocks(shared, z.shape[-1])
     if is_empty(v):
         return mix(z, times=times)
@@ -55,25 +98,41 @@ def exchange(z: Tensor, shared: Index | None, mix: Mix, times: int = 1) -> Tenso
 
 
 def parts(index: Index, at_most: int = 32) -> list[Index]:
-    """An index, cut into parts, so that no work on one part copies all coordinates."""
-    begin, end = (index.start, index.stop) if isinstance(index, slice) else (0, len(index))
+    """Divide an index into parts, which limits the memory of temporary copies.
+
+    Parameters
+    ----------
+    index : Index
+        The coordinates.
+    at_most : int
+        Largest number of parts.
+
+    Returns
+    -------
+    list of Index
+        The parts in order.
+    """
+    is_slice = isinstance(index, slice)
+    begin, end = (index.start, index.stop) if is_slice else (0, len(index))
     width = max(_SHORT, -(-(end - begin) // at_most))
-    cuts = [slice(a, min(a + width, end)) for a in range(begin, end, width)]
-    return cuts if isinstance(index, slice) else [index[cut] for cut in cuts]
+    slices = [slice(a, min(a + width, end)) for a in range(begin, end, width)]
+    if isinstance(index, slice):
+        return slices
+    return [index[part] for part in slices]
 
 
 @dataclass(frozen=True, eq=False)
 class SharedState(State):
-    """State with the coordinates that are exchanged; ``None``: all of them."""
+    """State with the coordinates that clients exchange; None means all."""
 
     shared: Index | None = None
 
 
 @dataclass(frozen=True)
 class Phased(Algorithm):
-    """Local work in phases, each on one block with the other fixed; then the shared block is exchanged.
+    """Local work in phases, then an exchange of the shared block.
 
-    Unless a class says otherwise there is one phase, on all coordinates.
+    Each phase changes one block. By default there is one phase on all coordinates.
     """
 
     implied: ClassVar = {"rho": 0.0, "fresh": True}
@@ -82,12 +141,13 @@ class Phased(Algorithm):
         return SharedState(x=x0, z=x0, shared=grad.shared if self.personal else None)
 
     def phases(self, u: Index, v: Index) -> Iterable[Phase]:
-        """What a client does, of the shared coordinates u and its own v."""
+        """Return the phases of a round for shared coordinates u and personal v."""
         return [(..., self.letter("eta"), self.letter("K"), self.letter("rho"))]
 
     def local_update(self, state: Any, grad: Oracle) -> Any:
         batch = None if self.letter("fresh") else (grad.sample(),)
-        y, alpha = grad.begin(state.x), self.letter("alpha")
+        y = grad.begin(state.x)
+        alpha = self.letter("alpha")
         for block, eta, K, rho in self.phases(*blocks(grad.shared, y.shape[-1])):
             y = descend(self, grad, y, block, eta=eta, K=K, rho=rho, alpha=alpha, batch=batch)
         return replace(state, z=taking_part(grad, y, state.x))
@@ -108,9 +168,33 @@ def descend(
     alpha: float = 0.0,
     batch: Any = None,
 ) -> Tensor:
-    """K (SAM, momentum) steps on one block (``...``: all) of y, the rest fixed; y is overwritten.
+    """Take K local steps on one block of y, which is overwritten.
 
-    Every step draws a fresh minibatch, or uses ``batch`` = (minibatch,) throughout.
+    Parameters
+    ----------
+    algorithm : Algorithm
+        Its weight decay and step-size schedule are used.
+    grad : Oracle
+        The gradients.
+    y : (S, m, d) tensor
+        Models.
+    block : Index or ...
+        Coordinates that change; ``...`` means all.
+    eta : float
+        Step size.
+    K : int
+        Number of steps.
+    rho : float
+        SAM radius.
+    alpha : float
+        Momentum, which starts at 0.
+    batch : tuple of one minibatch, optional
+        The minibatch of all steps; by default each step draws one.
+
+    Returns
+    -------
+    (S, m, d) tensor
+        y.
     """
     if block is ...:
         block = slice(0, y.shape[-1])
@@ -148,9 +232,35 @@ def pulled(
     rho: float = 0.0,
     dual: Tensor | None = None,
 ) -> Tensor:
-    """K (SAM) steps on F_i(y) + lam/2 ||y - x||^2 - <dual, y>: y <- y - eta (g - dual + lam (y - x)).
+    """Take K steps on F_i(y) + lam/2 ||y - x||^2 - <dual, y>.
 
-    y is overwritten.
+    Each step is y <- y - eta (g - dual + lam (y - x)).
+
+    Parameters
+    ----------
+    algorithm : Algorithm
+        Its weight decay and step-size schedule are used.
+    grad : Oracle
+        The gradients.
+    y : (S, m, d) tensor
+        Models, which are overwritten.
+    x : (S, m, d) tensor
+        Centers of the quadratic term.
+    eta : float
+        Step size.
+    K : int
+        Number of steps.
+    lam : float
+        Weight of the quadratic term.
+    rho : float
+        SAM radius.
+    dual : (S, m, d) tensor, optional
+        Dual variables; by default 0.
+
+    Returns
+    -------
+    (S, m, d) tensor
+        y.
     """
     eta = algorithm.decayed(eta, grad.t)
     for _ in range(K):
@@ -161,4 +271,15 @@ def pulled(
     return y
 
 
-__all__ = ["Index", "Phased", "SharedState", "blocks", "descend", "exchange", "is_empty", "parts", "pulled"]
+__all__ = [
+    "Index",
+    "Phased",
+    "SharedState",
+    "blocks",
+    "descend",
+    "empty_tensor",
+    "exchange",
+    "is_empty",
+    "parts",
+    "pulled",
+]

@@ -1,4 +1,7 @@
-"""Compressed gossip: neighbors keep an estimate of every model, and are sent compressed corrections of it."""
+"""Compressed gossip.
+
+Clients keep an estimate of each neighbor's model and receive compressed corrections.
+"""
 
 from __future__ import annotations
 
@@ -14,24 +17,32 @@ from dfltheory.algorithms.compressors import QSGD, Compressor, RandK, Sign, TopK
 
 @dataclass(frozen=True, eq=False)
 class EstimateState(State):
-    """State with what the neighbors believe each model to be, ``public`` (S, m, d), 0 before round 0."""
+    """State with the neighbors' estimate ``public`` (S, m, d) of each model."""
 
     public: Tensor
 
 
+def _omega(algorithm: CHOCOSGD, d: int) -> float:
+    """Return the contraction constant of the compressor for d parameters."""
+    return algorithm.compress.delta(d)
+
+
 @dataclass(frozen=True)
 class CHOCOSGD(Algorithm):
-    """CHOCO-SGD: an SGD step, then gossip between the public estimates of the models, with step gamma.
+    """CHOCO-SGD: an SGD step, then gossip of the estimated models with step gamma.
 
-        z_i = x_i - eta grad F_i(x_i; xi),   q_i = C(z_i - p_i) is sent,   p_i <- p_i + q_i, at neighbors too
+        z_i = x_i - eta grad F_i(x_i; xi)
+        q_i = C(z_i - p_i) is sent,   p_i <- p_i + q_i (at neighbors too)
         x_i <- z_i + gamma (sum_l w_il p_l - p_i)
 
-    What C drops stays in z_i - p_i and is sent later; only q is sent, in C's own bits. C is one of
-    :mod:`dfltheory.algorithms.compressors`. A new neighbor would not know p, so that the network must stay.
-    With C(x) = x and gamma = 1 it is D-PSGD, adapt then combine.
+    The error of C stays in z_i - p_i and is sent later. Only q is sent, in the bits of
+    C, which is one of :mod:`dfltheory.algorithms.compressors`. A new neighbor would not
+    have p, so the network must be constant. With C(x) = x and gamma = 1 it is D-PSGD,
+    adapt then combine.
 
-    Parameters: ``eta`` step size, ``gamma`` gossip step, ``compressor`` top-k, rand-k, sign or qsgd,
-    ``share`` k/d of top-k and rand-k (0.01 in their experiments), ``levels`` of qsgd (16 there).
+    Parameters: ``eta`` step size, ``gamma`` gossip step, ``compressor`` top-k, rand-k,
+    sign or qsgd, ``share`` k/d of top-k and rand-k (0.01 in their experiments),
+    ``levels`` of qsgd (16 there).
     Source: Koloskova, Stich and Jaggi 2019, Algorithm 2.
     """
 
@@ -44,11 +55,11 @@ class CHOCOSGD(Algorithm):
     fixed: ClassVar[bool] = True
     source: ClassVar[str] = "Koloskova et al. 2019"
     ranges: ClassVar = ranges("eta gamma share levels")
-    summed_up: ClassVar = {"omega": (("compressor", "share", "levels"), lambda a, d: a.compress.delta(d))}
+    summed_up: ClassVar = {"omega": (("compressor", "share", "levels"), _omega)}
 
     @property
     def compress(self) -> Compressor:
-        """C, which knows its ``delta`` and its ``bits``."""
+        """The compressor C."""
         known: dict[str, Compressor] = {
             "top-k": TopK(self.share),
             "rand-k": RandK(self.share),
@@ -65,11 +76,16 @@ class CHOCOSGD(Algorithm):
         return EstimateState(x=x0, z=x0, public=torch.zeros_like(x0))
 
     def local_update(self, state: EstimateState, grad: Oracle) -> EstimateState:
-        return replace(state, z=state.x - self.decayed(self.eta, grad.t) * self.slope(grad, state.x))
+        return replace(
+            state,
+            z=state.x - self.decayed(self.eta, grad.t) * self.slope(grad, state.x),
+        )
 
     def communicate(self, state: EstimateState, mix: Mix) -> EstimateState:
-        C, z = self.compress, state.z
-        q = mix.send(C(z - state.public, mix.uniform), bits=C.bits(z.shape[-1], 8 * z.element_size()))
+        C = self.compress
+        z = state.z
+        bits = C.bits(z.shape[-1], 8 * z.element_size())
+        q = mix.send(C(z - state.public, mix.uniform), bits=bits)
         public = state.public + q
         x = mix(public, bits=0).sub_(public).mul_(self.gamma).add_(z)
         return replace(state, x=x, public=public)

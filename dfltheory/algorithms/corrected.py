@@ -1,7 +1,7 @@
-"""Corrected gossip: a constant step reaches the minimizer of the mean objective, however clients differ.
+"""Corrected gossip: constant steps converge to the minimizer of the mean objective.
 
-Plain gossip with a constant step stops where a client's own gradient balances the pull of its neighbors, off
-the minimizer by the order of eta times the heterogeneity. Here every client keeps what cancels it.
+Plain gossip with a constant step size has an error of the order of eta times the
+heterogeneity of the clients. Here each client stores a correction that cancels it.
 """
 
 from __future__ import annotations
@@ -18,10 +18,11 @@ from dfltheory.algorithms.gossip import Order
 
 @dataclass(frozen=True, eq=False)
 class TrackingState(State):
-    """State with the corrections c (S, m, d), in units of a gradient, 0 before round 0 and 0 in their mean.
+    """State with the corrections c (S, m, d), in units of a gradient.
 
-    Between local work and communication also with the corrected mean gradient of the round, ``slope``
-    (S, m, d), and its step size.
+    They are 0 before round 0 and have mean 0. Between local work and communication,
+    ``slope`` (S, m, d) is the corrected mean gradient of the round and ``eta`` its step
+    size.
     """
 
     c: Tensor
@@ -31,13 +32,16 @@ class TrackingState(State):
 
 @dataclass(frozen=True)
 class Tracking(Algorithm):
-    """What the family shares: models and slopes are mixed, and c_i <- c_i - slope_i + sum_l w_il slope_l."""
+    """Base of the family: gossip of models and slopes.
+
+    The correction is c_i <- c_i - slope_i + sum_l w_il slope_l.
+    """
 
     def init(self, x0: Tensor, grad: Oracle) -> TrackingState:
         return TrackingState(x=x0, z=x0, c=torch.zeros_like(x0))
 
     def followed(self, slope: Tensor, mix: Mix) -> Tensor:
-        """The neighbors' slopes."""
+        """Return the mixed slopes."""
         return mix(slope)
 
     def communicate(self, state: TrackingState, mix: Mix) -> TrackingState:
@@ -48,17 +52,19 @@ class Tracking(Algorithm):
 
 @dataclass(frozen=True)
 class DSGT(Tracking):
-    """Gradient tracking: y_i follows the clients' mean gradient, and x_i steps along it.
+    """Gradient tracking: y_i tracks the mean gradient, and x_i steps along it.
 
-        g_i = grad F_i(x_i; xi),   y_i <- sum_l w_il y_l + g_i - (g_i of the round before),  first y_i = g_i
-        ``adapt-then-combine``:  x_i <- sum_l w_il (x_l - eta y_l)    (DSGT, as Pu and Nedic print it)
-        ``combine-then-adapt``:  x_i <- sum_l w_il x_l - eta y_l      (DIGing, with full gradients)
+        g_i = grad F_i(x_i; xi)
+        y_i <- sum_l w_il y_l + g_i - (g_i of the previous round),   first y_i = g_i
+        ``adapt-then-combine``:  x_i <- sum_l w_il (x_l - eta y_l)    (DSGT)
+        ``combine-then-adapt``:  x_i <- sum_l w_il x_l - eta y_l      (DIGing)
 
-    What is kept is c_i = y_i - g_i, one vector in place of two; twice a model is sent in a round. With full
-    gradients and L-smooth, strongly convex clients all x_i converge linearly to x* for eta small in terms of
-    1/L and the network's 1 - lambda.
+    The state contains c_i = y_i - g_i, one vector instead of two. Two vectors of the
+    size of a model are sent in a round. With full gradients and L-smooth, strongly
+    convex clients, all x_i converge linearly to x* if eta is small relative to 1/L and
+    1 - lambda.
 
-    Parameters: ``eta`` step size, ``order`` which of the two.
+    Parameters: ``eta`` step size, ``order`` of both steps.
     Source: Pu and Nedic 2021 (DSGT); Nedic, Olshevsky and Shi 2017 (DIGing).
     """
 
@@ -71,8 +77,10 @@ class DSGT(Tracking):
     def local_update(self, state: TrackingState, grad: Oracle) -> TrackingState:
         eta = self.decayed(self.eta, grad.t)
         y = self.slope(grad, state.x).add_(state.c)
-        sent = state.x if self.order == "combine-then-adapt" else torch.sub(state.x, y, alpha=eta)
-        return replace(state, z=sent, slope=y, eta=eta)
+        z = state.x
+        if self.order == "adapt-then-combine":
+            z = torch.sub(state.x, y, alpha=eta)
+        return replace(state, z=z, slope=y, eta=eta)
 
     def communicate(self, state: TrackingState, mix: Mix) -> TrackingState:
         mixed = super().communicate(state, mix)
@@ -84,15 +92,18 @@ class DSGT(Tracking):
 
 @dataclass(frozen=True)
 class KGT(Tracking):
-    """K-GT: gradient tracking with K local steps between two exchanges; with K = eta_s = 1 it is DSGT.
+    """K-GT: gradient tracking with K local steps; with K = eta_s = 1 it is DSGT.
 
-        y <- x_i;  K times:  y <- y - eta (grad F_i(y; xi) + c_i);     slope_i = (x_i - y)/(K eta)
-        x_i <- sum_l w_il (x_l - eta_s K eta slope_l),   c_i <- c_i - slope_i + sum_l w_il slope_l
+        y <- x_i;  K times:  y <- y - eta (grad F_i(y; xi) + c_i)
+        slope_i = (x_i - y)/(K eta),   c_i <- c_i - slope_i + sum_l w_il slope_l
+        x_i <- sum_l w_il (x_l - eta_s K eta slope_l)
 
-    The paper starts from c_i = (mean of all g_l) - g_i, which takes an average over all clients; its code and
-    this class start from c_i = 0, which the convergence of c forgets. Twice a model is sent in a round.
+    The paper starts from c_i = (mean of all g_l) - g_i, which needs an average over all
+    clients. Its code and this class start from c_i = 0, which does not change the
+    limit. Two vectors of the size of a model are sent in a round.
 
-    Parameters: ``eta`` step size, ``K`` local steps, ``eta_s`` how much of the clients' progress is taken.
+    Parameters: ``eta`` step size, ``K`` local steps, ``eta_s`` factor of the clients'
+    progress.
     Source: Liu et al. 2024, Algorithm 1.
     """
 
@@ -104,7 +115,8 @@ class KGT(Tracking):
     ranges: ClassVar = ranges("eta K eta_s")
 
     def local_update(self, state: TrackingState, grad: Oracle) -> TrackingState:
-        eta, y = self.decayed(self.eta, grad.t), grad.begin(state.x)
+        eta = self.decayed(self.eta, grad.t)
+        y = grad.begin(state.x)
         for _ in range(self.K):
             y.sub_(self.slope(grad, y).add_(state.c), alpha=eta)
         slope = torch.sub(state.x, y).div_(self.K * eta)
@@ -113,8 +125,10 @@ class KGT(Tracking):
 
 @dataclass(frozen=True, eq=False)
 class ExtraState(State):
-    """State with q (S, m, d), the sum of (x - W x)/2 over the rounds before; between local work and
-    communication also with the ``step`` (S, m, d) eta g + q."""
+    """State with q (S, m, d), the sum of (x - W x)/2 over earlier rounds.
+
+    Between local work and communication, ``step`` (S, m, d) is eta g + q.
+    """
 
     q: Tensor
     step: Tensor | None = None
@@ -122,14 +136,17 @@ class ExtraState(State):
 
 @dataclass(frozen=True)
 class EXTRA(Algorithm):
-    """EXTRA: gossip whose disagreement is added up and taken off, with W~ = (I + W)/2.
+    """EXTRA: gossip with a correction by accumulated disagreement, W~ = (I + W)/2.
 
         x_i^1     = sum_l w_il x_l^0 - eta g_i^0
-        x_i^{t+2} = x_i^{t+1} + sum_l w_il x_l^{t+1} - sum_l w~_il x_l^t - eta (g_i^{t+1} - g_i^t)
+        x_i^{t+2} = x_i^{t+1} + sum_l w_il x_l^{t+1} - sum_l w~_il x_l^t
+                    - eta (g_i^{t+1} - g_i^t)
 
-    kept as its sum over rounds, x^{t+1} = W x^t - eta g^t - q^t with q^t = sum_{s<t} (x^s - W x^s)/2. One
-    model is sent in a round. With full gradients, one symmetric W, and L-smooth convex clients it converges
-    for eta < 2 lambda_min(W~)/L; linearly for eta < 2 mu lambda_min(W~)/L^2 where all are mu-strongly convex.
+    The code uses the sum over rounds: x^{t+1} = W x^t - eta g^t - q^t with q^t =
+    sum_{s<t} (x^s - W x^s)/2. One model is sent in a round. With full gradients, a
+    constant symmetric W, and L-smooth convex clients it converges for eta < 2
+    lambda_min(W~)/L, and linearly for eta < 2 mu lambda_min(W~)/L^2 if all are
+    mu-strongly convex.
 
     Parameters: ``eta`` step size.
     Source: Shi, Ling, Wu and Yin 2015, Algorithm 1, in the form (6).
@@ -157,24 +174,25 @@ class EXTRA(Algorithm):
 
 @dataclass(frozen=True, eq=False)
 class DiffusionState(State):
-    """State with what the last round's step alone would have made of x: psi = x - eta g (S, m, d)."""
+    """State with psi = x - eta g (S, m, d) of the previous round."""
 
     psi: Tensor
 
 
 @dataclass(frozen=True)
 class D2(Algorithm):
-    """D^2, and Exact Diffusion (``lazy``): the step that mixing undid is taken again in the next round.
+    """D^2, and Exact Diffusion (``lazy``): the bias of gossip is corrected.
 
         psi_i^t = x_i^t - eta g_i^t,   psi_i^{-1} = x_i^0
         x_i^{t+1} = sum_l w_il (psi_l^t + x_l^t - psi_l^{t-1})
 
-    which is X^1 = W (X^0 - eta G^0), X^{t+1} = W (2 X^t - X^{t-1} - eta (G^t - G^{t-1})). One model is sent
-    in a round. D^2 needs lambda_min(W) > -1/3 and diverges without; Exact Diffusion mixes by (I + W)/2, where
-    this always holds.
+    That is X^1 = W (X^0 - eta G^0), X^{t+1} = W (2 X^t - X^{t-1} - eta (G^t -
+    G^{t-1})). One model is sent in a round. D^2 diverges unless lambda_min(W) > -1/3.
+    Exact Diffusion mixes by (I + W)/2, for which this always holds.
 
-    Parameters: ``eta`` step size, ``lazy`` mix by (I + W)/2 in place of W.
-    Source: Tang et al. 2018, Algorithm 1 (D^2); Yuan, Ying, Zhao and Sayed 2019 (Exact Diffusion).
+    Parameters: ``eta`` step size, ``lazy`` whether to mix by (I + W)/2 instead of W.
+    Source: Tang et al. 2018, Algorithm 1 (D^2); Yuan, Ying, Zhao and Sayed 2019 (Exact
+    Diffusion).
     """
 
     eta: float

@@ -1,4 +1,4 @@
-"""Server-based, against client drift: what keeps local steps from leading to the clients' own minimizers."""
+"""Server-based methods against client drift."""
 
 from __future__ import annotations
 
@@ -9,20 +9,22 @@ import torch
 from torch import Tensor
 
 from dfltheory.algorithms.base import Mix, Oracle, ranges, replace, taking_part
-from dfltheory.algorithms.blocks import Phased, SharedState, pulled
+from dfltheory.algorithms.blocks import Phased, SharedState, empty_tensor, pulled
 from dfltheory.algorithms.server import Server
 
 
 @dataclass(frozen=True)
 class FedProx(Server):
-    """FedProx: FedAvg with local steps on F_i + lam/2 ||y - x||^2, x the server's model.
+    """FedProx: FedAvg with a proximal term lam/2 ||y - x||^2, x the server's model.
 
-        y <- x;  K times:  y <- y - eta (grad F_i(y; xi) + lam (y - x));    x <- mean over the sampled of y
+        y <- x;  K times:  y <- y - eta (grad F_i(y; xi) + lam (y - x))
+        x <- mean of y over the sampled clients
 
-    Clients drift less, but a constant step still ends off the minimizer where they differ.
+    Clients drift less, but with a constant step size heterogeneous clients still cause
+    a bias.
 
-    Parameters: ``eta`` step size, ``K`` local steps, ``lam`` pull toward the server's model (mu of Li et al.;
-    1 is what Karimireddy et al. 2020 compare with), ``participation``.
+    Parameters: ``eta`` step size, ``K`` local steps, ``lam`` weight of the proximal
+    term (mu of Li et al.; Karimireddy et al. 2020 use 1), ``participation``.
     Source: Li et al. 2020 (FedProx), Algorithm 2, with K steps as the inexact solution.
     """
 
@@ -35,36 +37,49 @@ class FedProx(Server):
     ranges: ClassVar = ranges("eta K lam participation")
 
     def local_update(self, state: SharedState, grad: Oracle) -> SharedState:
-        y = pulled(self, grad, grad.begin(state.x), state.x, eta=self.eta, K=self.K, lam=self.lam)
+        y = pulled(
+            self,
+            grad,
+            grad.begin(state.x),
+            state.x,
+            eta=self.eta,
+            K=self.K,
+            lam=self.lam,
+        )
         return replace(state, z=taking_part(grad, y, state.x))
 
 
 @dataclass(frozen=True, eq=False)
 class ControlState(SharedState):
-    """State with the control variates c of the server, the same everywhere, and ``own``, the clients' c_i.
+    """State with the control variates c of the server and ``own`` of the clients.
 
-    Both (S, m, d), in units of a gradient, 0 before round 0. ``share`` |S|/m of the clients take part;
-    ``change`` (S, m, d) is what they send of their c_i.
+    Both (S, m, d), in units of a gradient, 0 before round 0; c is equal for all
+    clients. ``share`` |S|/m of the clients participate; they send the ``change`` (S, m,
+    d) of their control variates.
     """
 
-    c: Tensor = field(default_factory=lambda: torch.empty(0))
-    own: Tensor = field(default_factory=lambda: torch.empty(0))
+    c: Tensor = field(default_factory=empty_tensor)
+    own: Tensor = field(default_factory=empty_tensor)
     share: float = 1.0
     change: Tensor | None = None
 
 
 @dataclass(frozen=True)
 class SCAFFOLD(Server):
-    """SCAFFOLD: local steps are corrected by the difference of the server's gradient and the client's own.
+    """SCAFFOLD: local steps are corrected by control variates.
 
         y <- x;  K times:  y <- y - eta (grad F_i(y; xi) - c_i + c)
-        c_i <- grad F_i(x; xi), one more minibatch (option I), or c_i - c + (x - y)/(K eta) (option II)
-        x <- x + eta_s (mean over the sampled of y - x),   c <- c + 1/m sum over the sampled of new - old c_i
+        option I:   c_i <- grad F_i(x; xi), a new minibatch
+        option II:  c_i <- c_i - c + (x - y)/(K eta)
+        x <- x + eta_s mean of (y - x) over the sampled clients
+        c <- c + 1/m sum of (new - old c_i) over the sampled clients
 
-    Twice a model is sent in a round. With full participation and option II it is K-GT on the complete graph.
+    Two vectors of the size of a model are sent in a round. With full participation and
+    option II it is K-GT on the complete graph.
 
-    Parameters: ``eta`` step size, ``K`` local steps, ``eta_s`` how much of the clients' progress the server
-    takes (eta_g there, 1 in their experiments), ``option`` I or II, ``participation``.
+    Parameters: ``eta`` step size, ``K`` local steps, ``eta_s`` factor of the clients'
+    progress (eta_g there, 1 in their experiments), ``option`` I or II,
+    ``participation``.
     Source: Karimireddy et al. 2020, Algorithm 1.
     """
 
@@ -81,7 +96,8 @@ class SCAFFOLD(Server):
         return ControlState(x=x0, z=x0, c=zero, own=zero, share=self.share(x0.shape[1]))
 
     def local_update(self, state: ControlState, grad: Oracle) -> ControlState:
-        eta, y = self.decayed(self.eta, grad.t), grad.begin(state.x)
+        eta = self.decayed(self.eta, grad.t)
+        y = grad.begin(state.x)
         correction = state.c - state.own
         for _ in range(self.K):
             y.sub_(self.slope(grad, y).add_(correction), alpha=eta)
@@ -101,30 +117,35 @@ class SCAFFOLD(Server):
 
 @dataclass(frozen=True, eq=False)
 class DynamicState(SharedState):
-    """State with the clients' ``dual`` (S, m, d), and the server's ``ahead`` = -h/lam, the same everywhere.
+    """State with the clients' ``dual`` and the server's ``ahead`` = -h/lam.
 
-    Both (S, m, d), 0 before round 0. ``share`` |S|/m of the clients take part.
+    Both (S, m, d), 0 before round 0; ``ahead`` is equal for all clients. ``share``
+    |S|/m of the clients participate.
     """
 
-    dual: Tensor = field(default_factory=lambda: torch.empty(0))
-    ahead: Tensor = field(default_factory=lambda: torch.empty(0))
+    dual: Tensor = field(default_factory=empty_tensor)
+    ahead: Tensor = field(default_factory=empty_tensor)
     share: float = 1.0
 
 
 @dataclass(frozen=True)
 class FedDyn(Server):
-    """FedDyn: a regularizer that changes from round to round makes the clients' minimizers agree.
+    """FedDyn: a dynamic regularizer makes the clients' minimizers agree.
 
         y <- x;  K times:  y <- y - eta (grad F_i(y; xi) - dual_i + lam (y - x))
         dual_i <- dual_i - lam (y - x)
-        h <- h - lam/m sum over the sampled of (y - x),   x <- mean over the sampled of y, minus h/lam
+        h <- h - lam/m sum of (y - x) over the sampled clients
+        x <- (mean of y over the sampled clients) - h/lam
 
-    Where y minimizes its local problem, the new dual_i is grad f_i(y), as the paper writes it. All begin at
-    the server's model: from different starts h is not the mean of the duals.
+    If y minimizes its local problem, the new dual_i is grad f_i(y), as in the paper.
+    All clients start at the server's model: with different starts h is not the mean of
+    the duals.
 
-    Parameters: ``eta`` step size, ``K`` local steps, ``lam`` pull toward the server's model (alpha of Acar et
-    al., 0.01 in their code's example for CIFAR-10), ``participation``.
-    Source: Acar et al. 2021, Algorithm 1, with K steps as the solution of the local problem.
+    Parameters: ``eta`` step size, ``K`` local steps, ``lam`` weight of the proximal
+    term (alpha of Acar et al., 0.01 in their code's example for CIFAR-10),
+    ``participation``.
+    Source: Acar et al. 2021, Algorithm 1, with K steps as the solution of the local
+    problem.
     """
 
     eta: float
@@ -141,8 +162,16 @@ class FedDyn(Server):
         return DynamicState(x=x0, z=x0, dual=zero, ahead=zero, share=self.share(x0.shape[1]))
 
     def local_update(self, state: DynamicState, grad: Oracle) -> DynamicState:
-        begin = grad.begin(state.x)
-        y = pulled(self, grad, begin, state.x, eta=self.eta, K=self.K, lam=self.lam, dual=state.dual)
+        y = pulled(
+            self,
+            grad,
+            grad.begin(state.x),
+            state.x,
+            eta=self.eta,
+            K=self.K,
+            lam=self.lam,
+            dual=state.dual,
+        )
         z = taking_part(grad, y, state.x)
         return replace(state, z=z, dual=torch.sub(z, state.x).mul_(-self.lam).add_(state.dual))
 
@@ -154,31 +183,38 @@ class FedDyn(Server):
 
 @dataclass(frozen=True, eq=False)
 class PrimalDualState(SharedState):
-    """State with the clients' ``own`` models and ``dual`` (S, m, d), the latter 0 before round 0.
+    """State with the clients' ``own`` models and ``dual`` (S, m, d), 0 at first.
 
-    x is the server's model, or a client's guess of it since the server last spoke, ``silent`` rounds ago.
+    x is the server's model of ``silent`` rounds ago, or the client's own estimate since
+    then.
     """
 
-    own: Tensor = field(default_factory=lambda: torch.empty(0))
-    dual: Tensor = field(default_factory=lambda: torch.empty(0))
+    own: Tensor = field(default_factory=empty_tensor)
+    dual: Tensor = field(default_factory=empty_tensor)
     silent: int = 0
+
+
+def _is_at_least_one(value: int) -> bool:
+    return value >= 1
 
 
 @dataclass(frozen=True)
 class FedPD(Phased):
-    """FedPD: the augmented Lagrangian of "all models agree", by clients that may go on without the server.
+    """FedPD: a primal-dual method whose clients may skip the server.
 
         K times:  y_i <- y_i - eta (grad F_i(y_i; xi) - dual_i + lam (y_i - x_i))
         dual_i <- dual_i - lam (y_i - x_i)
-        x_i <- y_i - dual_i/lam;   in every R-th round  x_i <- mean over all clients of these
+        x_i <- y_i - dual_i/lam;   in each R-th round, the mean of these
 
-    Local steps go on from the client's own y_i; nothing is sent in the other rounds. Started at x_i in place
-    of y_i, and with R = 1, it is FedDyn with all clients; with R > 1 a constant step ends off the minimizer
-    where clients differ. -dual_i is the paper's multiplier, 1/lam its eta.
+    Local steps continue from the client's own y_i, and nothing is sent in the other
+    rounds. With R = 1 and local steps from x_i instead of y_i, it is FedDyn with full
+    participation. With R > 1 and a constant step size, heterogeneous clients cause a
+    bias. -dual_i is the paper's multiplier, 1/lam its eta.
 
-    Parameters: ``eta`` step size, ``K`` local steps, ``lam`` penalty, ``R`` rounds from one average to the
-    next (the paper tosses a coin: with probability 1/R the server averages).
-    Source: Zhang et al. 2021 (FedPD) with gradient steps, as decent-bench (docs/fidelity.md) runs it.
+    Parameters: ``eta`` step size, ``K`` local steps, ``lam`` penalty, ``R`` rounds
+    between averages (in the paper the server averages with probability 1/R).
+    Source: Zhang et al. 2021 (FedPD) with gradient steps, as decent-bench
+    (docs/fidelity.md) runs it.
     """
 
     eta: float
@@ -189,14 +225,25 @@ class FedPD(Phased):
 
     needs_topology: ClassVar[bool] = False
     source: ClassVar[str] = "Zhang et al. 2021, FedPD"
-    ranges: ClassVar = {**ranges("eta K lam"), "R": ("an integer >= 1", lambda v: v >= 1)}
+    ranges: ClassVar = {
+        **ranges("eta K lam"),
+        "R": ("an integer >= 1", _is_at_least_one),
+    }
 
     def init(self, x0: Tensor, grad: Oracle) -> PrimalDualState:
         return PrimalDualState(x=x0, z=x0, own=x0, dual=torch.zeros_like(x0))
 
     def local_update(self, state: PrimalDualState, grad: Oracle) -> PrimalDualState:
-        begin = grad.begin(state.own)
-        y = pulled(self, grad, begin, state.x, eta=self.eta, K=self.K, lam=self.lam, dual=state.dual)
+        y = pulled(
+            self,
+            grad,
+            grad.begin(state.own),
+            state.x,
+            eta=self.eta,
+            K=self.K,
+            lam=self.lam,
+            dual=state.dual,
+        )
         dual = torch.sub(y, state.x).mul_(-self.lam).add_(state.dual)
         return replace(state, z=torch.sub(y, dual, alpha=1 / self.lam), own=y, dual=dual)
 

@@ -1,4 +1,4 @@
-"""Gossip: local steps, then x <- W z on an undirected graph (W symmetric, doubly stochastic)."""
+"""Gossip: local steps, then x <- W z with a doubly stochastic W."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from dfltheory.algorithms.base import Algorithm, Mix, Oracle, State, ranges, rep
 from dfltheory.errors import InputError
 
 Order = Literal["combine-then-adapt", "adapt-then-combine"]
-"""Does a client step from what it hears, or do all step before they hear of each other?"""
+"""Whether clients mix models before they take a step, or after it."""
 
 
 @dataclass(frozen=True)
 class LocalSteps(Algorithm):
-    """What the family shares: K (SAM) steps alone, then Q gossip steps."""
+    """Base of the family: K (SAM) steps, then Q gossip steps."""
 
     implied: ClassVar = {"K": 1, "Q": 1, "rho": 0.0, "alpha": 0.0}
 
@@ -26,7 +26,8 @@ class LocalSteps(Algorithm):
         return self.letter("Q")
 
     def local_update(self, state: Any, grad: Oracle) -> Any:
-        eta, y = self.decayed(self.letter("eta"), grad.t), grad.begin(state.x)
+        eta = self.decayed(self.letter("eta"), grad.t)
+        y = grad.begin(state.x)
         for _ in range(self.letter("K")):
             y.sub_(self.slope(grad, y, self.letter("rho")), alpha=eta)
         return replace(state, z=y)
@@ -37,7 +38,7 @@ class LocalSteps(Algorithm):
 
 @dataclass(frozen=True, eq=False)
 class StepState(State):
-    """State with the step -eta g, g (S, m, d), that is taken once the neighbours have been heard."""
+    """State with the gradient g (S, m, d) of a step that is taken after gossip."""
 
     g: Tensor | None = None
     eta: float = 0.0
@@ -48,10 +49,10 @@ class DPSGD(LocalSteps):
     """Decentralized parallel SGD: one gradient and one exchange a round.
 
     ``combine-then-adapt`` (as printed by Lian et al.): x_i <- sum_l w_il x_l - eta g_i
-    ``adapt-then-combine``:                             x_i <- sum_l w_il (x_l - eta g_l)
-    with g_i = grad F_i(x_i; xi_i) at the client's own model in both.
+    ``adapt-then-combine``: x_i <- sum_l w_il (x_l - eta g_l)
+    In both, g_i = grad F_i(x_i; xi_i) is evaluated at the client's own model.
 
-    Parameters: ``eta`` step size, ``order`` which of the two.
+    Parameters: ``eta`` step size, ``order`` of both steps.
     Source: Lian et al. 2017, Algorithm 1; the two orders after Chen and Sayed 2012.
     """
 
@@ -82,13 +83,14 @@ class DPSGD(LocalSteps):
 class DFedSAM(LocalSteps):
     """DFedSAM (Q = 1) and DFedSAM-MGS (Q > 1): K SAM steps, then Q gossip steps.
 
-        y <- x_i;  K times:  y <- y - eta grad F_i(y + rho g/||g||; xi),  g = grad F_i(y; xi), the same xi
+        y <- x_i
+        K times:  g = grad F_i(y; xi),  y <- y - eta grad F_i(y + rho g/||g||; xi)
         x_i <- sum_l (W^Q)_il z_l,  z_l = y of client l
 
-    Over random W_t the Q gossip steps use Q fresh matrices.
+    With random W_t, the Q gossip steps use Q independent matrices.
 
-    Parameters: ``eta`` step size, ``K`` local steps, ``rho`` SAM radius (0.01, as in the paper's experiments
-    on CIFAR; with 0 it is DFedAvg), ``Q`` gossip steps a round.
+    Parameters: ``eta`` step size, ``K`` local steps, ``rho`` SAM radius (0.01, as in
+    the paper's experiments on CIFAR; with 0 it is DFedAvg), ``Q`` gossip steps a round.
     Source: Shi et al. 2023, Algorithm 1; rho: section 5.2 and appendix B.3.
     """
 
@@ -105,7 +107,8 @@ class DFedSAM(LocalSteps):
 class DFedAvg(LocalSteps):
     """DFedAvg: K SGD steps, then one gossip step; DFedSAM with rho = 0 and Q = 1.
 
-        y <- x_i;  K times:  y <- y - eta grad F_i(y; xi);    x_i <- sum_l w_il z_l,  z_l = y of client l
+        y <- x_i;  K times:  y <- y - eta grad F_i(y; xi)
+        x_i <- sum_l w_il z_l,  z_l = y of client l
 
     Parameters: ``eta`` step size, ``K`` local steps.
     Source: Sun et al. 2022 (without momentum).
@@ -120,7 +123,7 @@ class DFedAvg(LocalSteps):
 
 @dataclass(frozen=True, eq=False)
 class MomentumState(State):
-    """State with the momentum buffer v (S, m, d) that is kept from round to round."""
+    """State with the momentum v (S, m, d)."""
 
     v: Tensor
 
@@ -129,12 +132,14 @@ class MomentumState(State):
 class DFedAvgM(LocalSteps):
     """DFedAvgM: K heavy-ball steps, then one gossip step.
 
-        y <- x_i, v <- 0;  K times:  v <- alpha v + grad F_i(y; xi),  y <- y - eta v;    x_i <- sum_l w_il z_l
+        y <- x_i, v <- 0;  K times:  v <- alpha v + grad F_i(y; xi),  y <- y - eta v
+        x_i <- sum_l w_il z_l,  z_l = y of client l
 
-    which is y_{k+1} = y_k - eta g_k + alpha (y_k - y_{k-1}) with y_{-1} = y_0, as Sun et al. print it.
+    That is y_{k+1} = y_k - eta g_k + alpha (y_k - y_{k-1}) with y_{-1} = y_0, as in Sun
+    et al.
 
-    Parameters: ``eta`` step size, ``K`` local steps, ``alpha`` momentum (theta of Sun et al.),
-    ``keep_momentum`` carries v over to the next round instead of setting it to 0.
+    Parameters: ``eta`` step size, ``K`` local steps, ``alpha`` momentum (theta of Sun
+    et al.), ``keep_momentum`` whether the next round starts from v instead of 0.
     Source: Sun et al. 2022, Algorithm 1.
     """
 
@@ -147,7 +152,8 @@ class DFedAvgM(LocalSteps):
     ranges: ClassVar = ranges("eta K alpha")
 
     def init(self, x0: Tensor, grad: Oracle) -> MomentumState:
-        return MomentumState(x=x0, z=x0, v=torch.zeros_like(x0 if self.keep_momentum else x0[..., :0]))
+        stored = x0 if self.keep_momentum else x0[..., :0]
+        return MomentumState(x=x0, z=x0, v=torch.zeros_like(stored))
 
     def local_update(self, state: MomentumState, grad: Oracle) -> MomentumState:
         eta = self.decayed(self.eta, grad.t)
@@ -161,23 +167,25 @@ class DFedAvgM(LocalSteps):
 
 @dataclass(frozen=True, eq=False)
 class GlobalMomentumState(MomentumState):
-    """State with v as the quasi-global momentum, and the step size of the round that is under way."""
+    """State with the quasi-global momentum v, and the round's step size."""
 
     eta: float = 0.0
 
 
 @dataclass(frozen=True)
 class QGDSGDm(Algorithm):
-    """QG-DSGDm, and QG-DSGDm-N (``nesterov``): momentum from how the mixed models move, not from gradients.
+    """QG-DSGDm, and QG-DSGDm-N (``nesterov``): momentum of the mixed models.
 
         g_i = grad F_i(x_i; xi),   m_i = alpha v_i + g_i
         z_i = x_i - eta m_i        (nesterov: x_i - eta (g_i + alpha m_i))
-        x_i' = sum_l w_il z_l,     v_i <- mu v_i + (1 - mu) (x_i - x_i')/eta,   first v_i = 0
+        x_i' = sum_l w_il z_l,  v_i <- mu v_i + (1 - mu) (x_i - x_i')/eta,  first 0
 
-    so that v_i follows the direction that all clients take together. One model is sent in a round.
+    So v_i approximates the common direction of all clients. One model is sent in a
+    round.
 
-    Parameters: ``eta`` step size, ``alpha`` momentum (beta of Lin et al., 0.9 there), ``mu`` memory of v
-    (``None``: alpha, as there), ``nesterov`` one more look ahead along the momentum.
+    Parameters: ``eta`` step size, ``alpha`` momentum (beta of Lin et al., 0.9 there),
+    ``mu`` memory of v (``None``: alpha, as there), ``nesterov`` whether to use Nesterov
+    momentum.
     Source: Lin et al. 2021, Algorithm 1.
     """
 
@@ -194,19 +202,28 @@ class QGDSGDm(Algorithm):
         return GlobalMomentumState(x=x0, z=x0, v=torch.zeros_like(x0))
 
     def local_update(self, state: GlobalMomentumState, grad: Oracle) -> GlobalMomentumState:
-        eta, g = self.decayed(self.eta, grad.t), self.slope(grad, state.x)
+        eta = self.decayed(self.eta, grad.t)
+        g = self.slope(grad, state.x)
         if eta == 0:
-            raise InputError(
-                f"decay = {self.decay}: the step size of round {grad.t} is 0, and momentum divides by it"
-            )
+            raise InputError(f"decay = {self.decay}: the step size of round {grad.t} must not be 0")
         m = torch.add(g, state.v, alpha=self.alpha)
         step = g.add_(m, alpha=self.alpha) if self.nesterov else m
         return replace(state, z=torch.sub(state.x, step, alpha=eta), eta=eta)
 
     def communicate(self, state: GlobalMomentumState, mix: Mix) -> GlobalMomentumState:
-        x, mu = mix(state.z), self.alpha if self.mu is None else self.mu
+        x = mix(state.z)
+        mu = self.alpha if self.mu is None else self.mu
         moved = torch.sub(state.x, x).mul_((1 - mu) / state.eta)
         return replace(state, x=x, v=moved.add_(state.v, alpha=mu))
 
 
-__all__ = ["DFedAvg", "DFedAvgM", "DFedSAM", "DPSGD", "LocalSteps", "MomentumState", "Order", "QGDSGDm"]
+__all__ = [
+    "DFedAvg",
+    "DFedAvgM",
+    "DFedSAM",
+    "DPSGD",
+    "LocalSteps",
+    "MomentumState",
+    "Order",
+    "QGDSGDm",
+]

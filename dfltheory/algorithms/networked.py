@@ -1,4 +1,4 @@
-"""Gossip that asks more of the network than one matrix: two matrices, sleeping clients, arcs, trees."""
+"""Gossip with two matrices, inactive clients, duals of arcs, or trees."""
 
 from __future__ import annotations
 
@@ -9,24 +9,36 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from dfltheory.algorithms.base import Algorithm, Law, Mix, Oracle, State, ranges, replace, taking_part
+from dfltheory.algorithms.base import (
+    Algorithm,
+    Law,
+    Mix,
+    Oracle,
+    State,
+    ranges,
+    replace,
+    taking_part,
+)
 from dfltheory.algorithms.corrected import DSGT
 from dfltheory.algorithms.gossip import StepState
 
 
 @dataclass(frozen=True)
 class PushPull(DSGT):
-    """Push-pull, or AB: gradient tracking over one digraph with two matrices, of which each knows one sum.
+    """Push-pull, or AB: gradient tracking on a digraph with two matrices.
 
-        g_i = grad F_i(x_i; xi),   y_i <- sum_l b_il y_l + g_i - (g_i of the round before),  first y_i = g_i
-        ``adapt-then-combine``:  x_i <- sum_l a_il (x_l - eta y_l)    (push-pull, Pu et al.)
+        g_i = grad F_i(x_i; xi)
+        y_i <- sum_l b_il y_l + g_i - (g_i of the previous round),   first y_i = g_i
+        ``adapt-then-combine``:  x_i <- sum_l a_il (x_l - eta y_l)    (push-pull)
         ``combine-then-adapt``:  x_i <- sum_l a_il x_l - eta y_i      (AB, Xin and Khan)
 
-    A is row-stochastic: models are pulled. B, a further matrix, is column-stochastic: slopes are pushed, so
-    that their sum is kept. Where A = B it is DSGT. Twice a model is sent in a round. With full gradients of
-    L-smooth, strongly convex clients over a strongly connected digraph it reaches x* linearly for eta small.
+    A is row-stochastic: models are pulled. B, a further matrix, is column-stochastic:
+    slopes are pushed, which preserves their sum. If A = B it is DSGT. Two vectors of
+    the size of a model are sent in a round. With full gradients of L-smooth, strongly
+    convex clients on a strongly connected digraph it converges linearly to x* for small
+    eta.
 
-    Parameters: ``eta`` step size, ``order`` which of the two.
+    Parameters: ``eta`` step size, ``order`` of both steps.
     Source: Pu, Shi, Xu and Nedic 2021, Algorithm 1; Xin and Khan 2018 (AB).
     """
 
@@ -35,18 +47,20 @@ class PushPull(DSGT):
     source: ClassVar[str] = "Pu et al. 2021"
 
     def followed(self, slope: Tensor, mix: Mix) -> Tensor:
+        """Return the slopes mixed by B."""
         return mix(slope, W="B")
 
 
 @dataclass(frozen=True)
 class ADPSGD(Algorithm):
-    """AD-PSGD in rounds, without delay: who is paired averages with the partner, and steps; others sleep.
+    """AD-PSGD in rounds without delay: paired clients average and step.
 
-        x_i <- sum_l w_il x_l - eta grad F_i(x_i; xi),  the gradient at x_i from before the average
+        x_i <- sum_l w_il x_l - eta grad F_i(x_i; xi),  the gradient at the old x_i
 
-    for the clients that some link of W_t touches; all others keep x_i. Over a network of random pairs
-    it is the paper's recursion with tau = 0 but for one thing: there one client of a pair steps, the one that
-    woke the other; here both do. Where nobody sleeps it is D-PSGD.
+    This is the update of the clients with a link in W_t; others are inactive and keep
+    x_i. On a network of random pairs it is the paper's recursion with tau = 0, except
+    that in the paper only one client of a pair steps, the one that contacts the other;
+    here both do. If all clients are active it is D-PSGD.
 
     Parameters: ``eta`` step size.
     Source: Lian, Zhang, Zhang and Liu 2018, Algorithm 1.
@@ -72,7 +86,7 @@ class ADPSGD(Algorithm):
 
 @dataclass(frozen=True, eq=False)
 class DualsState(State):
-    """State with a dual of every arc j -> i, kept by i: ``dual`` (S, E, d), in units of lam x."""
+    """State with a dual of each arc j -> i at client i: ``dual`` (S, E, d)."""
 
     dual: Tensor
 
@@ -81,18 +95,24 @@ class DualsState(State):
 
 @dataclass(frozen=True)
 class LTADMM(Algorithm):
-    """LT-ADMM, without variance reduction: ADMM with a dual of every arc, solved by K local steps.
+    """LT-ADMM without variance reduction: K local steps, and a dual of each arc.
 
-        y <- x_i;  K times:  y <- y - eta grad F_i(y; xi) - beta (lam d_i x_i - sum_j z_ij);    x_i <- y
-        z_ij <- (z_ij - z_ji + 2 lam x_j)/2  over the d_i neighbors j, z_ij = lam x_i^0 before round 0
+        y <- x_i
+        K times:  y <- y - eta grad F_i(y; xi) - beta (lam d_i x_i - sum_j z_ij)
+        x_i <- y
+        z_ij <- (z_ij - z_ji + 2 lam x_j)/2  for the d_i neighbors j, first lam x_i^0
 
-    The pull to the neighbors stays as it was when the round began. i sends j 2 lam x_i - z_ij, once a model
-    over each arc; the weights of the links do not matter. With full gradients it reaches x* of the mean of
-    L-smooth, strongly convex clients linearly for steps small in terms of 1/(K L), 1/(K lam d_max).
+    The consensus term is that of the start of the round. Client i sends 2 lam x_i -
+    z_ij to j, one vector of the size of a model over each arc. The weights of the links
+    have no effect. With full gradients of L-smooth, strongly convex clients it
+    converges linearly to x* for step sizes small relative to 1/(K L) and 1/(K lam
+    d_max).
 
-    Parameters: ``eta`` step size (gamma there), ``K`` local steps (tau), ``lam`` penalty (rho), ``beta`` step
-    size of the pull; ``None``: eta, a gradient step on the augmented Lagrangian.
-    Source: Ren, Bastianello, Johansson and Parisini 2025, Algorithm 1, with plain stochastic gradients.
+    Parameters: ``eta`` step size (gamma there), ``K`` local steps (tau), ``lam``
+    penalty (rho), ``beta`` step size of the consensus term (``None``: eta, a gradient
+    step on the augmented Lagrangian).
+    Source: Ren, Bastianello, Johansson and Parisini 2025, Algorithm 1, with plain
+    stochastic gradients.
     """
 
     eta: float
@@ -109,7 +129,8 @@ class LTADMM(Algorithm):
         return DualsState(x=x0, z=x0, dual=self.lam * grad.edges.own(x0))
 
     def local_update(self, state: DualsState, grad: Oracle) -> DualsState:
-        eta, y = self.decayed(self.eta, grad.t), grad.begin(state.x)
+        eta = self.decayed(self.eta, grad.t)
+        y = grad.begin(state.x)
         beta = eta if self.beta is None else self.decayed(self.beta, grad.t)
         pull = beta * grad.edges.sum(self.lam * grad.edges.own(state.x) - state.dual)
         for _ in range(self.K):
@@ -117,18 +138,19 @@ class LTADMM(Algorithm):
         return replace(state, z=y)
 
     def communicate(self, state: DualsState, mix: Mix) -> DualsState:
-        told = 2 * self.lam * mix.edges.own(state.z) - state.dual
-        here = (mix.edges.weights != 0)[
-            None, :, None
-        ]  # over an arc that is away nothing comes: its dual waits
-        return replace(
-            state, x=state.z, dual=torch.where(here, (state.dual + mix.swap(told)) / 2, state.dual)
-        )
+        message = 2 * self.lam * mix.edges.own(state.z) - state.dual
+        is_active = (mix.edges.weights != 0)[None, :, None]  # other arcs keep their duals
+        updated = (state.dual + mix.swap(message)) / 2
+        dual = torch.where(is_active, updated, state.dual)
+        return replace(state, x=state.z, dual=dual)
 
 
 @dataclass(frozen=True, eq=False)
 class RelayState(State):
-    """State with the sum that came last over every arc (S, E, d), and of how many models it is (S, E, 1)."""
+    """State with the last sum received over each arc, and its number of models.
+
+    The shapes are (S, E, d) and (S, E, 1).
+    """
 
     sums: Tensor
     counts: Tensor
@@ -138,15 +160,15 @@ class RelayState(State):
 
 @dataclass(frozen=True)
 class RelaySGD(Algorithm):
-    """RelaySGD: on a tree, sums of models are passed on, so that each counts once, as late as it is far.
+    """RelaySGD: sums of models travel along a tree, so that each model counts once.
 
         z_i = x_i - eta grad F_i(x_i; xi)
-        m_ij = z_i + sum over the neighbors k != j of (m_ki of the round before) goes from i to j
-        x_i <- (z_i + sum_j m_ji)/n_i,  n_i the number of models in it, counted by messages alike
+        m_ij = z_i + sum of (m_ki of the previous round) over neighbors k != j is sent
+        x_i <- (z_i + sum_j m_ji)/n_i,  n_i the number of models in the sum
 
-    After as many rounds as the tree is wide, n_i = m: x_i is the mean of all models, client j's as it was
-    dist(i, j) - 1 rounds ago. A model and a number are sent over each arc. Delays vanish where nothing moves,
-    so that a constant step reaches x* from full gradients.
+    After a number of rounds equal to the diameter, n_i = m: x_i is the mean of all
+    models, that of client j with a delay of dist(i, j) - 1 rounds. A model and a number
+    are sent over each arc. With full gradients a constant step size converges to x*.
 
     Parameters: ``eta`` step size.
     Source: Vogels et al. 2021, Algorithm 1 (RelaySum of models), without momentum.
@@ -163,10 +185,12 @@ class RelaySGD(Algorithm):
         return RelayState(x=x0, z=x0, sums=sums, counts=sums[..., :1])
 
     def local_update(self, state: RelayState, grad: Oracle) -> RelayState:
-        return replace(state, z=state.x - self.decayed(self.eta, grad.t) * self.slope(grad, state.x))
+        eta = self.decayed(self.eta, grad.t)
+        return replace(state, z=state.x - eta * self.slope(grad, state.x))
 
     def communicate(self, state: RelayState, mix: Mix) -> RelayState:
-        arcs, one = mix.edges, torch.ones_like(state.z[..., :1])
+        arcs = mix.edges
+        one = torch.ones_like(state.z[..., :1])
         sums = mix.swap(arcs.own(state.z + arcs.sum(state.sums)) - state.sums)
         counts = mix.swap(arcs.own(one + arcs.sum(state.counts)) - state.counts)
         x = (state.z + arcs.sum(sums)) / (one + arcs.sum(counts))

@@ -11,28 +11,37 @@ from dfltheory.algorithms.blocks import Index, Phase, Phased
 
 @dataclass(frozen=True)
 class TwoBlock(Phased):
-    """What DFedMDC and DFedSMDC share: v first with u fixed, then u with the new v fixed, then u is mixed."""
+    """Base of DFedMDC and DFedSMDC.
+
+    A round changes v with u fixed, then u with the new v fixed, and mixes u.
+    """
 
     personal: ClassVar[bool] = True
     implied: ClassVar = {"rho": 0.0, "sam": ""}
 
     def phases(self, u: Index, v: Index) -> list[Phase]:
-        rho = {block: self.letter("rho") if block in self.letter("sam") else 0.0 for block in "uv"}
-        first = (v, self.letter("eta_v"), self.letter("K_v"), rho["v"])
-        return [first, (u, self.letter("eta_u"), self.letter("K_u"), rho["u"])]
+        """Return the phase on v and the phase on u."""
+        sam_blocks = self.letter("sam")
+        rho_u = self.letter("rho") if "u" in sam_blocks else 0.0
+        rho_v = self.letter("rho") if "v" in sam_blocks else 0.0
+        return [
+            (v, self.letter("eta_v"), self.letter("K_v"), rho_v),
+            (u, self.letter("eta_u"), self.letter("K_u"), rho_u),
+        ]
 
 
 @dataclass(frozen=True)
 class DFedMDC(TwoBlock):
-    """DFedMDC: alternating local steps on the head v and the body u; neighbours mix the bodies.
+    """DFedMDC: local steps on the head v, then on the body u; gossip of the bodies.
 
         K_v times:  v_i <- v_i - eta_v grad_v F_i(u_i, v_i; xi)
         K_u times:  u_i <- u_i - eta_u grad_u F_i(u_i, v_i; xi)      with the new v_i
         u_i <- sum_l w_il u_l
 
-    Parameters: ``eta_u, eta_v`` step sizes, ``K_u, K_v`` local steps, ``alpha`` local momentum (0 in the
-    algorithm, 0.9 in the paper's experiments; each phase starts from 0), ``fresh``: a new minibatch in every
-    local step (False: one a round, as line 5 prints it).
+    Parameters: ``eta_u, eta_v`` step sizes, ``K_u, K_v`` local steps, ``alpha`` local
+    momentum (0 in the algorithm, 0.9 in the paper's experiments; each phase starts from
+    0), ``fresh`` whether each local step draws a minibatch (False: one per round, as in
+    line 5 of the paper).
     Source: DFedMDC paper, Algorithm 1, Option I.
     """
 
@@ -49,12 +58,14 @@ class DFedMDC(TwoBlock):
 
 @dataclass(frozen=True)
 class DFedSMDC(TwoBlock):
-    """DFedSMDC: DFedMDC with SAM steps on the body (``sam="u"``), the head (``"v"``) or both (``"uv"``).
+    """DFedSMDC: DFedMDC with SAM steps on the body, the head or both.
 
-        K_u times:  g = grad_u F_i(u, v; xi),  u <- u - eta_u grad_u F_i(u + rho g/||g||, v; xi), the same xi
+        K_u times:  g = grad_u F_i(u, v; xi)
+                    u <- u - eta_u grad_u F_i(u + rho g/||g||, v; xi), the same xi
 
-    Parameters: ``eta_u, eta_v`` step sizes, ``K_u, K_v`` local steps, ``rho`` SAM radius, ``sam`` the blocks
-    that take SAM steps, ``alpha`` and ``fresh`` as in DFedMDC.
+    Parameters: ``eta_u, eta_v`` step sizes, ``K_u, K_v`` local steps, ``rho`` SAM
+    radius, ``sam`` the blocks with SAM steps (u, v or uv), ``alpha`` and ``fresh`` as
+    in DFedMDC.
     Source: DFedMDC paper, Algorithm 1, Option II; Table 4 for -V and -UV.
     """
 

@@ -1,4 +1,4 @@
-"""Primal-dual: every client keeps a dual variable that steers its local steps toward agreement."""
+"""Primal-dual methods: a dual variable of each client promotes consensus."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class DualState(State):
 
 @dataclass(frozen=True)
 class PrimalDual(Algorithm):
-    """What DFedADMM and DFedADMM-SAM share."""
+    """Base of DFedADMM and DFedADMM-SAM."""
 
     glossary: ClassVar[dict[str, str]] = {"lam": "lam_admm"}
     implied: ClassVar = {"rho": 0.0, "alpha": 0.0}
@@ -34,7 +34,10 @@ class PrimalDual(Algorithm):
         return replace(state, x=mix(state.z))
 
     def local_update(self, state: DualState, grad: Oracle) -> DualState:
-        """K steps y <- y - eta (g - ghat + (y - x)/lam), then the new dual and z = x - lam * (new dual)."""
+        """Take K steps y <- y - eta (g - ghat + (y - x)/lam) and update the dual.
+
+        The message is z = x - lam * (new dual).
+        """
         eta, K, lam, rho = map(self.letter, ("eta", "K", "lam", "rho"))
         y = grad.begin(state.x)
         y = pulled(self, grad, y, state.x, eta=eta, K=K, lam=1 / lam, rho=rho, dual=state.dual)
@@ -42,30 +45,34 @@ class PrimalDual(Algorithm):
         return replace(state, z=y.sub_(state.dual, alpha=lam), dual=dual)
 
     def auxiliary(self, state: DualState) -> Tensor | None:
-        """w = xbar^t + (1 - gamma)/gamma (xbar^t - xbar^{t-1}), gamma = 1 - (1 - eta/lam)^K.
+        """Return w = xbar^t + (1 - gamma)/gamma (xbar^t - xbar^{t-1}).
 
-        xbar^t - xbar^{t-1} = -lam * mean of the duals when W preserves means, and xbar^{-1} = xbar^0.
-        Not defined for decayed step sizes, nor outside 0 < eta <= lam; ``None`` also where (1 - gamma)/gamma
-        is beyond what the models' precision can hold.
+        gamma = 1 - (1 - eta/lam)^K. If W preserves means, xbar^t - xbar^{t-1} is -lam
+        times the mean of the duals, with xbar^{-1} = xbar^0. None with decayed step
+        sizes, unless 0 < eta <= lam, or if (1 - gamma)/gamma exceeds the range of the
+        models' type.
         """
         eta, lam, K = map(self.letter, ("eta", "lam", "K"))
         theta = float(admm.theta(eta, lam, K))
         if self.decay != 1 or eta > lam or theta > torch.finfo(state.x.dtype).max:
             return None
-        moved = state.dual.mean(-2).mul_(-lam)  # xbar^t - xbar^{t-1}: lam * theta alone may be too large
+        # lam is multiplied first, because lam * theta may overflow
+        moved = state.dual.mean(-2).mul_(-lam)
         return state.x.mean(-2).add_(moved, alpha=theta)
 
 
 @dataclass(frozen=True)
 class DFedADMM(PrimalDual):
-    """DFedADMM: local steps on the augmented Lagrangian, then neighbours' z_l are mixed.
+    """DFedADMM: local steps on the augmented Lagrangian, then gossip of z_l.
 
         y <- x_i;  K times:  y <- y - eta (grad F_i(y; xi) - ghat_i + (y - x_i)/lam)
-        z_i = y - lam ghat_i,   ghat_i <- ghat_i - (y - x_i)/lam,   x_i <- sum_l w_il z_l
+        z_i = y - lam ghat_i,  ghat_i <- ghat_i - (y - x_i)/lam,  x_i <- sum_l w_il z_l
 
-    Line 19 of the paper prints w_il z_i, which would keep every client to itself; z_l is meant.
+    Line 19 of the paper prints w_il z_i, which involves no neighbor; here it is w_il
+    z_l.
 
-    Parameters: ``eta`` step size, ``K`` local steps, ``lam`` penalty lambda (glossary: lam_admm).
+    Parameters: ``eta`` step size, ``K`` local steps, ``lam`` penalty lambda (glossary:
+    lam_admm).
     Source: Li et al. 2024 (DFedADMM), Algorithm 1.
     """
 
@@ -79,9 +86,13 @@ class DFedADMM(PrimalDual):
 
 @dataclass(frozen=True)
 class DFedADMMSAM(PrimalDual):
-    """DFedADMM-SAM: DFedADMM with the gradient at y + rho g/||g||, g = grad F_i(y; xi), the same minibatch.
+    """DFedADMM-SAM: DFedADMM with SAM gradients.
 
-    Parameters: ``eta`` step size, ``K`` local steps, ``lam`` penalty lambda (lam_admm), ``rho`` SAM radius.
+    The gradient is taken at y + rho g/||g||, g = grad F_i(y; xi), on the same
+    minibatch.
+
+    Parameters: ``eta`` step size, ``K`` local steps, ``lam`` penalty lambda (lam_admm),
+    ``rho`` SAM radius.
     Source: Li et al. 2024 (DFedADMM), Algorithm 1, lines 9 to 14.
     """
 

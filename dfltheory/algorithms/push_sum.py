@@ -1,4 +1,4 @@
-"""Push-sum on directed graphs: P column-stochastic, weights w correct the bias; models x / w."""
+"""Push-sum on directed graphs: P is column-stochastic and models are x / w."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class PushSumState(State):
 
 @dataclass(frozen=True)
 class PushSum(Algorithm):
-    """What the family shares: gradients at x / w, and x, w mixed by the same P."""
+    """Base of the family: gradients at x / w, and one P mixes x and w."""
 
     mixing: ClassVar = "column-stochastic"
     implied: ClassVar = {"K": 1, "alpha": 0.0, "rho": 0.0}
@@ -29,8 +29,10 @@ class PushSum(Algorithm):
         return PushSumState(x=x0, z=x0, w=torch.ones_like(x0[..., :1]))
 
     def local_update(self, state: PushSumState, grad: Oracle) -> PushSumState:
-        """K steps x <- x - eta v, v <- alpha v + SAM gradient at x / w, from v = 0."""
-        eta, alpha, x = self.decayed(self.letter("eta"), grad.t), self.letter("alpha"), grad.begin(state.x)
+        """Take K steps v <- alpha v + SAM gradient at x / w, x <- x - eta v."""
+        eta = self.decayed(self.letter("eta"), grad.t)
+        alpha = self.letter("alpha")
+        x = grad.begin(state.x)
         v = torch.zeros_like(x) if alpha else None
         for _ in range(self.letter("K")):
             g = self.slope(grad, x / state.w, self.letter("rho"))
@@ -62,9 +64,10 @@ class SGP(PushSum):
 
 @dataclass(frozen=True)
 class OSGP(PushSum):
-    """SGP with K local steps before each exchange, which is what the DFedSGPSM paper calls OSGP.
+    """SGP with K local steps before each exchange, called OSGP in the DFedSGPSM paper.
 
-    (The overlap of communication with computation, after which Assran et al. named OSGP, is not meant.)
+    It does not overlap communication with computation, as the OSGP of Assran et al.
+    does.
 
     Parameters: ``eta`` step size, ``K`` local steps.
     Source: Li et al. (DFedSGPSM), section 5 and appendix A.2, after Assran et al. 2019.
@@ -79,9 +82,10 @@ class OSGP(PushSum):
 
 @dataclass(frozen=True)
 class DFedSGPM(PushSum):
-    """DFedSGPSM without SAM: K momentum steps at the de-biased models, then one push-sum exchange.
+    """DFedSGPSM without SAM: K momentum steps at x / w, then one push-sum exchange.
 
-    Parameters: ``eta`` step size, ``K`` local steps, ``alpha`` momentum, set to v = 0 each round.
+    Parameters: ``eta`` step size, ``K`` local steps, ``alpha`` momentum, which starts
+    at v = 0 in each round.
     Source: DFedSGPSM paper, Algorithm 1 with rho = 0 (its ablation).
     """
 
@@ -101,12 +105,15 @@ class DFedSGPSM(PushSum):
                            v <- alpha v + grad F_i(z + rho g/||g||; xi),  x <- x - eta v
         x_i <- sum_j p_ij x_j,  w_i <- sum_j p_ij w_j     (P column-stochastic)
 
-    DFedSGPSM-S is this algorithm on a sequence of graphs whose neighbours are drawn by the clients' losses
-    f_i(z_i^t) at the start of the round (``graphs``' loss-driven sequence).
+    DFedSGPSM-S is this algorithm on a sequence of graphs whose neighbors are drawn by
+    the clients' losses f_i(z_i^t) at the start of the round (``graphs``' loss-driven
+    sequence).
 
-    Parameters: ``eta`` step size, ``K`` local steps, ``alpha`` momentum, ``rho`` SAM radius (0.1, as in the
-    paper's experiments on directed graphs; with 0 it is DFedSGPM).
-    Source: DFedSGPSM paper, Algorithm 1; appendix A.1 for -S; rho: section 5.1, "asymmetric topology".
+    Parameters: ``eta`` step size, ``K`` local steps, ``alpha`` momentum, ``rho`` SAM
+    radius (0.1, as in the paper's experiments on directed graphs; with 0 it is
+    DFedSGPM).
+    Source: DFedSGPSM paper, Algorithm 1; appendix A.1 for -S; rho: section 5.1,
+    "asymmetric topology".
     """
 
     eta: float

@@ -1,7 +1,8 @@
-"""Server-based baselines: in every round a server averages what the sampled clients send, for everybody.
+"""Server-based baselines: a server averages the sampled clients' messages.
 
-``participation`` is the share of clients that a round samples without replacement (1: all). Clients that are
-not sampled keep what is personal to them; the shared part is the server's, and the same everywhere.
+``participation`` is the share of clients that a round samples without replacement
+(1: all). Clients that are not sampled keep their personal parts. The shared part is the
+server's and equal for all clients.
 """
 
 from __future__ import annotations
@@ -14,29 +15,44 @@ import torch
 from torch import Tensor
 
 from dfltheory.algorithms.base import Mix, Oracle, ranges, replace, sampled, taking_part
-from dfltheory.algorithms.blocks import Index, Phase, Phased, SharedState, blocks, descend, pulled
+from dfltheory.algorithms.blocks import (
+    Index,
+    Phase,
+    Phased,
+    SharedState,
+    blocks,
+    descend,
+    empty_tensor,
+    pulled,
+)
 
 
 @dataclass(frozen=True)
 class Server(Phased):
-    """What the family shares."""
+    """Base of the family: a share of the clients participates in each round."""
 
     participation: float = field(default=1.0, kw_only=True)
 
     needs_topology: ClassVar[bool] = False
 
     def share(self, m: int) -> float:
-        """The share of m clients that a round samples: a whole number of them, and at least one."""
+        """Return the share of m clients that a round samples, at least one client."""
         return sampled(self.participation, m) / m
+
+
+def _is_positive(value: float) -> bool:
+    return value > 0
 
 
 @dataclass(frozen=True)
 class FedAvg(Server):
     """FedAvg: x_i = K SGD steps from the server's model; the server averages.
 
-    Parameters: ``eta`` step size, ``K`` local steps, ``alpha`` local momentum, ``participation``,
-    ``offset`` gamma: step s = 0, 1, ... of the whole run is eta gamma/(gamma + s) long; None: all eta.
-    Source: McMahan et al. 2017 (clients weighted equally, as in the theory); ``offset``: Li et al. 2020.
+    Parameters: ``eta`` step size, ``K`` local steps, ``alpha`` local momentum,
+    ``participation``, ``offset`` gamma: step s = 0, 1, ... of the run has the step size
+    eta gamma/(gamma + s) (None: eta).
+    Source: McMahan et al. 2017 (clients weighted equally, as in the theory);
+    ``offset``: Li et al. 2020.
     """
 
     eta: float
@@ -45,19 +61,25 @@ class FedAvg(Server):
     offset: float | None = field(default=None, kw_only=True)
 
     source: ClassVar[str] = "McMahan et al. 2017"
-    ranges: ClassVar = {**ranges("eta K alpha participation"), "offset": ("a number > 0", lambda v: v > 0)}
+    ranges: ClassVar = {
+        **ranges("eta K alpha participation"),
+        "offset": ("a number > 0", _is_positive),
+    }
 
     def step(self, eta: float, t: int, k: int) -> float:
+        """Return the step size of local step k of round t."""
         size = self.decayed(eta, t)
-        return size if self.offset is None else size * self.offset / (self.offset + t * self.K + k)
+        if self.offset is None:
+            return size
+        return size * self.offset / (self.offset + t * self.K + k)
 
 
 @dataclass(frozen=True)
 class FedSAM(Server):
     """FedSAM: FedAvg with SAM local steps, both gradients of a step on one minibatch.
 
-    Parameters: ``eta`` step size, ``K`` local steps, ``rho`` SAM radius, ``alpha`` local momentum,
-    ``participation``.
+    Parameters: ``eta`` step size, ``K`` local steps, ``rho`` SAM radius, ``alpha``
+    local momentum, ``participation``.
     Source: Qu et al. 2022, Caldarola et al. 2022.
     """
 
@@ -72,7 +94,7 @@ class FedSAM(Server):
 
 @dataclass(frozen=True)
 class Local(Phased):
-    """Local: every client trains alone, K SGD steps a round; nothing is ever sent.
+    """Local: each client takes K SGD steps per round, without communication.
 
     Parameters: ``eta`` step size, ``K`` local steps, ``alpha`` local momentum.
     Source: DFedMDC paper, appendix B.3.
@@ -93,19 +115,20 @@ class Local(Phased):
 
 @dataclass(frozen=True, eq=False)
 class CountingState(SharedState):
-    """State with ``steps``, how many were taken since the last average."""
+    """State with ``steps``, the number of steps since the last average."""
 
     steps: int = 0
 
 
 @dataclass(frozen=True)
 class LocalSGD(Phased):
-    """Local SGD step by step: a round is one step of every client, each K-th ends with the server's average.
+    """Local SGD: a round is one step, and each K-th round ends with an average.
 
-    What is measured after every round is so known between averages too, at the mean of the local models.
+    So measurements exist also between averages, at the mean of the local models.
 
-    Parameters: ``eta`` step size, ``K`` steps from one average to the next.
-    Source: Stich 2019; Khaled et al. 2019, Algorithm 1 (exact gradients: local gradient descent).
+    Parameters: ``eta`` step size, ``K`` steps between averages.
+    Source: Stich 2019; Khaled et al. 2019, Algorithm 1 (exact gradients: local gradient
+    descent).
     """
 
     eta: float
@@ -129,9 +152,10 @@ class LocalSGD(Phased):
 
 @dataclass(frozen=True)
 class FedPer(Server):
-    """FedPer: body and head are trained together; the server averages the bodies only.
+    """FedPer: clients train body and head; the server averages the bodies only.
 
-    Parameters: ``eta`` step size, ``K`` local steps, ``alpha`` local momentum, ``participation``.
+    Parameters: ``eta`` step size, ``K`` local steps, ``alpha`` local momentum,
+    ``participation``.
     Source: Arivazhagan et al. 2019.
     """
 
@@ -146,10 +170,10 @@ class FedPer(Server):
 
 @dataclass(frozen=True)
 class FedRep(Server):
-    """FedRep: K_v steps on the head with the body fixed, then K_u on the body; the server averages bodies.
+    """FedRep: K_v steps on the head, then K_u on the body; the server averages bodies.
 
-    Parameters: ``eta_u, eta_v`` step sizes, ``K_u, K_v`` local steps, ``alpha`` local momentum,
-    ``participation``.
+    Parameters: ``eta_u, eta_v`` step sizes, ``K_u, K_v`` local steps, ``alpha`` local
+    momentum, ``participation``.
     Source: Collins et al. 2021.
     """
 
@@ -169,11 +193,13 @@ class FedRep(Server):
 
 @dataclass(frozen=True)
 class FedBABU(Server):
-    """FedBABU: the body alone is trained and averaged, the head stays as it was drawn; at the end every
-    client fine-tunes its whole model by K_v steps.
+    """FedBABU: only the body is trained and averaged; clients fine-tune at the end.
 
-    Parameters: ``eta`` step size, ``K`` local steps on the body, ``K_v`` fine-tuning steps after the last
-    round, ``alpha`` local momentum, ``participation``.
+    The head keeps its initial value until the last round. Then each client takes K_v
+    steps on its whole model.
+
+    Parameters: ``eta`` step size, ``K`` local steps on the body, ``K_v`` fine-tuning
+    steps after the last round, ``alpha`` local momentum, ``participation``.
     Source: Oh et al. 2022.
     """
 
@@ -191,27 +217,33 @@ class FedBABU(Server):
 
     def finish(self, state: SharedState, grad: Oracle) -> SharedState:
         y = grad.begin(state.x)
-        return replace(state, x=descend(self, grad, y, ..., eta=self.eta, K=self.K_v, alpha=self.alpha))
+        return replace(
+            state,
+            x=descend(self, grad, y, ..., eta=self.eta, K=self.K_v, alpha=self.alpha),
+        )
 
 
 @dataclass(frozen=True, eq=False)
 class HeadsState(SharedState):
-    """State with a personal head (S, m, d_v) beside the generic one."""
+    """State with a personal head (S, m, d_v) in addition to the generic one."""
 
-    head: Tensor = field(default_factory=lambda: torch.empty(0))
+    head: Tensor = field(default_factory=empty_tensor)
 
 
 @dataclass(frozen=True)
 class FedRoD(Server):
-    """Fed-RoD: body and generic head learn the class-balanced risk and are averaged; a personal head beside
-    the generic one learns the client's own risk, and its outputs are added to the generic head's.
+    """Fed-RoD: a generic model for the class-balanced risk and personal heads.
 
-        y <- y - eta grad F_i^balanced(y; xi),   p <- p - eta grad_v F_i((y_u, y_v + p); xi)
+    The server averages bodies and generic heads, which are trained on the
+    class-balanced risk. A personal head is trained on the client's own risk, and its
+    outputs are added to those of the generic head.
 
-    with both gradients at the old y and on one minibatch.
+        y <- y - eta grad F_i^balanced(y; xi)
+        p <- p - eta grad_v F_i((y_u, y_v + p); xi)
 
-    A linear head's outputs add as its parameters do, so that (u, v + p) is the personal model. The linear
-    variant of the source; p = 0 before round 0.
+    Both gradients are evaluated at the old y and on one minibatch. The outputs of
+    linear heads add like their parameters, so (u, v + p) is the personal model. This is
+    the linear variant of the source, with p = 0 first.
 
     Parameters: ``eta`` step size, ``K`` local steps, ``participation``.
     Source: Chen and Chao 2022 (balanced risk: balanced softmax, Ren et al. 2020).
@@ -231,7 +263,8 @@ class FedRoD(Server):
     def local_update(self, state: HeadsState, grad: Oracle) -> HeadsState:
         _, v = blocks(grad.shared, state.x.shape[-1])
         eta = self.decayed(self.eta, grad.t)
-        y, p = grad.begin(state.x), state.head.clone()
+        y = grad.begin(state.x)
+        p = state.head.clone()
         for _ in range(self.K):
             batch = grad.sample()
             g = grad.balanced(y, batch)
@@ -241,8 +274,8 @@ class FedRoD(Server):
                 own = own.add(p, alpha=self.weight_decay)
             y.sub_(g, alpha=eta)
             p.sub_(own, alpha=eta)
-        z, head = taking_part(grad, y, state.x), taking_part(grad, p, state.head)
-        return replace(state, z=z, head=head)
+        z = taking_part(grad, y, state.x)
+        return replace(state, z=z, head=taking_part(grad, p, state.head))
 
     def communicate(self, state: Any, mix: Mix) -> Any:
         return replace(state, x=mix(state.z))
@@ -253,6 +286,7 @@ class FedRoD(Server):
 
 
 def _with_head(y: Tensor, v: Index, p: Tensor) -> Tensor:
+    """Return models whose head is v + p."""
     point = y.clone()
     point[..., v] += p
     return point
@@ -260,20 +294,20 @@ def _with_head(y: Tensor, v: Index, p: Tensor) -> Tensor:
 
 @dataclass(frozen=True, eq=False)
 class TwinState(SharedState):
-    """State with every client's personal model v (S, m, d) beside the server's."""
+    """State with the clients' personal models v (S, m, d)."""
 
-    v: Tensor = field(default_factory=lambda: torch.empty(0))
+    v: Tensor = field(default_factory=empty_tensor)
 
 
 @dataclass(frozen=True)
 class Ditto(Server):
-    """Ditto: the server's model learns as in FedAvg; every client keeps a personal model near it.
+    """Ditto: FedAvg, and a personal model of each client near the server's model.
 
         K times:    y <- y - eta grad F_i(y; xi),   averaged by the server
-        K_v times:  v_i <- v_i - eta (grad F_i(v_i; xi) + lam (v_i - x)),   x the server's model of this round
+        K_v times:  v_i <- v_i - eta (grad F_i(v_i; xi) + lam (v_i - x))
 
-    Parameters: ``eta`` step size, ``K`` and ``K_v`` local steps of the two models (``None``: K_v = K),
-    ``lam`` pull toward the server's model, ``participation``.
+    Parameters: ``eta`` step size, ``K`` and ``K_v`` local steps of the two models
+    (``None``: K_v = K), ``lam`` weight of the proximal term, ``participation``.
     Source: Li et al. 2021.
     """
 

@@ -1,4 +1,4 @@
-"""Sparse personalized models: DisPFL, where every client trains and sends its own half of the weights."""
+"""Sparse personalized models: DisPFL, in which each client trains its own mask."""
 
 from __future__ import annotations
 
@@ -15,14 +15,15 @@ from dfltheory.algorithms.base import Algorithm, Mix, Oracle, State, ranges, rep
 from dfltheory.algorithms.blocks import parts
 
 _ROUNDING = 1e-12
-"""What a count may be off by rounding before its floor or ceiling is taken, relative."""
+"""Relative rounding error that is corrected before floor and ceiling."""
 
 
 @dataclass(frozen=True, eq=False)
 class MaskedState(State):
-    """State with every client's mask (S, m, d), bytes: 1 where a weight lives, 0 elsewhere; x = x * mask.
+    """State with the clients' masks (S, m, d): 1 for active weights, 0 for others.
 
-    ``sent``: the masks that go with z, of before the search; ``None`` between rounds.
+    The models satisfy x = x * mask. ``sent`` are the masks of z, those before the
+    search; None between rounds.
     """
 
     mask: Tensor
@@ -31,24 +32,28 @@ class MaskedState(State):
 
 @dataclass(frozen=True)
 class DisPFL(Algorithm):
-    """DisPFL as its authors run it: personal masks, searched anew after each round's local steps.
+    """DisPFL: personal sparse masks with a search in each round.
 
         K times:  g = grad F_i(y; xi);  y <- y - eta mask_i * (g min(1, clip/||g||))
-        z_i = y and sent_i = mask_i are sent; meanwhile, in every layer with n living weights, the
-        ceil(r_t n) smallest |y| die, and as many of all the dead, those of just now too, with the largest
-        |grad F_i(y; xi)| are born:  r_t = prune/2 (1 + cos(pi t / T)), which gives the new mask_i
+        z_i = y and sent_i = mask_i are sent
+        search in each layer with n active weights, r_t = prune/2 (1 + cos(pi t / T)):
+          the ceil(r_t n) active weights with the smallest |y| become inactive
+          as many inactive ones with the largest |grad F_i(y; xi)| become active
         x_i <- mask_i * (sum_l w_il z_l) / (sum_l w_il sent_l)
 
-    So the newborn begin with what neighbors sent of them, and dilute nobody's average. A layer of shape s
-    has the share min(1, c sum(s)/prod(s)) of living weights, c such that 1 - sparsity live in all (ERK:
-    Erdos-Renyi with kernels; tensors of one axis are filled first), rounded down, but at least one.
+    New weights start from the neighbors' values and do not change the neighbors'
+    averages. A layer of shape s has the share min(1, c sum(s)/prod(s)) of active
+    weights, with c such that the total share is 1 - sparsity (ERK: Erdos-Renyi with
+    kernels; tensors with one axis are filled first), rounded down, but at least one.
 
-    Parameters: ``eta`` step size, ``K`` local steps, ``sparsity`` share of dead weights, ``prune`` share of
-    living weights exchanged in round 0, ``clip`` largest norm of a stochastic gradient (0: any), ``density``
-    of the layers (erk; uniform: all the same), ``first`` mask (common to all clients, or each draws its own),
-    ``growth`` by the gradient or at random, ``order`` send-then-search or search-then-send: what is sent goes
-    under the new mask, newborn weights at 0.
-    Source: Dai et al. 2022, their code (github.com/rong-dai/DisPFL, commit e2f47d4); ERK: Evci et al. 2020.
+    Parameters: ``eta`` step size, ``K`` local steps, ``sparsity`` share of inactive
+    weights, ``prune`` share of active weights exchanged in round 0, ``clip`` largest
+    norm of a stochastic gradient (0: any), ``density`` of the layers (erk, or uniform),
+    ``first`` mask (common to all clients, or own), ``growth`` by the gradient or at
+    random, ``order`` send-then-search or search-then-send (then messages have the new
+    mask, with new weights 0).
+    Source: Dai et al. 2022, their code (github.com/rong-dai/DisPFL, commit e2f47d4);
+    ERK: Evci et al. 2020.
     """
 
     eta: float
@@ -68,27 +73,34 @@ class DisPFL(Algorithm):
 
     @property
     def draws(self) -> bool:
-        return True  # its masks
+        """True, because masks are random."""
+        return True
 
     def living(self, shapes: Sequence[Sequence[int]]) -> tuple[int, ...]:
-        """How many weights of each layer live, at every client and in every round."""
-        return _living(tuple(tuple(shape) for shape in shapes), 1 - self.sparsity, self.density == "erk")
+        """Return the number of active weights of each layer, equal for all clients."""
+        density = 1 - self.sparsity
+        return _active_counts(tuple(map(tuple, shapes)), density, self.density == "erk")
 
     def init(self, x0: Tensor, grad: Oracle) -> MaskedState:
-        luck = grad.uniform(tuple(x0.shape[1:]))
-        drawn = together(luck) if self.first == "common" else luck
-        mask = torch.zeros_like(drawn, dtype=torch.uint8)
-        few = max(1, 10**6 // x0.shape[-1])  # clients at a time: positions and masks as numbers take room
-        for living, some in zip(mask.split(few, dim=1), drawn.split(few, dim=1)):
-            for block, count in zip(grad.blocks, self.living(grad.shapes)):
-                living[..., block].scatter_(-1, some[..., block].topk(count, dim=-1).indices, 1)
+        uniform = grad.uniform(tuple(x0.shape[1:]))
+        scores = together(uniform) if self.first == "common" else uniform
+        mask = torch.zeros_like(scores, dtype=torch.uint8)
+        clients = max(1, 10**6 // x0.shape[-1])  # at a time, which limits the memory
+        counts = self.living(grad.shapes)
+        for part, part_scores in zip(mask.split(clients, 1), scores.split(clients, 1)):
+            for block, count in zip(grad.blocks, counts):
+                chosen = part_scores[..., block].topk(count, dim=-1).indices
+                part[..., block].scatter_(-1, chosen, 1)
         mask = mask.expand(x0.shape).contiguous()
-        for living, some, start in zip(*(whole.split(few, dim=1) for whole in (mask, luck, x0))):
-            torch.mul(start, living, out=some)  # what was drawn makes room for the models
-        return MaskedState(x=luck, z=luck, mask=mask)
+        x = uniform  # the models overwrite the random numbers, which saves memory
+        for first in range(0, x0.shape[1], clients):
+            some = slice(first, first + clients)
+            torch.mul(x0[:, some], mask[:, some], out=x[:, some])
+        return MaskedState(x=x, z=x, mask=mask)
 
     def local_update(self, state: MaskedState, grad: Oracle) -> MaskedState:
-        eta, y = self.decayed(self.eta, grad.t), grad.begin(state.x)
+        eta = self.decayed(self.eta, grad.t)
+        y = grad.begin(state.x)
         for _ in range(self.K):
             g = grad(y, grad.sample())
             if self.clip:
@@ -103,74 +115,144 @@ class DisPFL(Algorithm):
         return replace(state, z=y.mul_(mask), mask=mask, sent=mask)
 
     def searched(self, mask: Tensor, y: Tensor, grad: Oracle) -> Tensor:
-        """The masks after this round's search at the trained models y: (S, m, d) -> (S, m, d)."""
+        """Return the masks (S, m, d) after the search of this round.
+
+        Parameters
+        ----------
+        mask : (S, m, d) tensor
+            Masks before the search.
+        y : (S, m, d) tensor
+            Models after the local steps.
+        grad : Oracle
+            Gradients of the round.
+
+        Returns
+        -------
+        (S, m, d) tensor
+            The new masks.
+        """
         rate = self.prune / 2 * (1 + math.cos(math.pi * grad.t / max(1, grad.horizon)))
         if rate <= 0 or self.sparsity == 0:
             return mask
-        at_random = self.growth == "random"
-        promise = grad.uniform(tuple(y.shape[1:])) if at_random else grad(y, grad.sample()).abs_()
-        found = mask.clone()
-        for block, living in zip(grad.blocks, self.living(grad.shapes)):
-            if living < block.stop - block.start:  # else all that die are born again
-                count = math.ceil(rate * living * (1 - _ROUNDING))
-                found[..., block] = reborn(y[..., block], promise[..., block], mask[..., block], count)
-        return found
+        if self.growth == "random":
+            scores = grad.uniform(tuple(y.shape[1:]))
+        else:
+            scores = grad(y, grad.sample()).abs_()
+        new_mask = mask.clone()
+        for block, active in zip(grad.blocks, self.living(grad.shapes)):
+            if active < block.stop - block.start:  # full layers do not change
+                count = math.ceil(rate * active * (1 - _ROUNDING))
+                new_mask[..., block] = reborn(y[..., block], scores[..., block], mask[..., block], count)
+        return new_mask
 
     def communicate(self, state: MaskedState, mix: Mix) -> MaskedState:
-        assert state.sent is not None  # local work precedes
-        x, width = torch.empty_like(state.z), torch.finfo(state.z.dtype).bits
+        assert state.sent is not None  # local work sets it
+        x = torch.empty_like(state.z)
+        bits_per_number = torch.finfo(state.z.dtype).bits
         for part in parts(slice(0, x.shape[-1])):
-            living = state.sent[..., part]
-            heard = mix(living.to(x.dtype), bits=0)  # a mask shows in what is sent under it
-            heard.masked_fill_(heard <= 0, 1.0)
-            sent = mix(state.z[..., part].contiguous(), bits=living.sum(-1) * width)
-            torch.div(sent, heard, out=x[..., part])
+            active = state.sent[..., part]
+            weights = mix(active.to(x.dtype), bits=0)  # messages contain the masks
+            weights.masked_fill_(weights <= 0, 1.0)
+            bits = active.sum(-1) * bits_per_number
+            mixed = mix(state.z[..., part].contiguous(), bits=bits)
+            torch.div(mixed, weights, out=x[..., part])
             x[..., part].mul_(state.mask[..., part])
         return replace(state, x=x, sent=None)
 
 
 def reborn(y: Tensor, promise: Tensor, mask: Tensor, count: int) -> Tensor:
-    """The mask of one layer after the ``count`` smallest weights died, and the most promising dead were born,
-    some of which may have died just now."""
+    """Exchange active weights of one layer.
+
+    Parameters
+    ----------
+    y : (S, m, n) tensor
+        Weights; the smallest active ones become inactive.
+    promise : (S, m, n) tensor
+        Scores; the inactive weights with the largest scores become active. They may
+        have become inactive in this exchange.
+    mask : (S, m, n) tensor
+        Mask before the exchange.
+    count : int
+        Number of exchanged weights.
+
+    Returns
+    -------
+    (S, m, n) tensor
+        The new mask.
+    """
     infinity = torch.full_like(y, math.inf)
-    dying = torch.where(mask > 0, y.abs(), infinity).topk(count, dim=-1, largest=False).indices
-    left = mask.scatter(-1, dying, 0)
-    born = torch.where(left > 0, -infinity, promise).topk(count, dim=-1).indices
-    return left.scatter_(-1, born, 1)
+    sizes = torch.where(mask > 0, y.abs(), infinity)
+    smallest = sizes.topk(count, dim=-1, largest=False).indices
+    remaining = mask.scatter(-1, smallest, 0)
+    scores = torch.where(remaining > 0, -infinity, promise)
+    return remaining.scatter_(-1, scores.topk(count, dim=-1).indices, 1)
 
 
-def together(luck: Tensor) -> Tensor:
-    """One draw of each seed from those of all its clients, whatever their order: (S, m, d) -> (S, 1, d)."""
-    total = torch.zeros_like(luck[:, :1], dtype=torch.float64)  # where sums of float32 are exact
-    for own in luck.split(1, dim=1):
-        total.add_(own)
+def together(uniform: Tensor) -> Tensor:
+    """Return the sum over clients, which does not depend on their order.
+
+    Parameters
+    ----------
+    uniform : (S, m, d) tensor
+        Random numbers of the clients.
+
+    Returns
+    -------
+    (S, 1, d) float64 tensor
+        The sum; sums of float32 numbers are exact in float64.
+    """
+    total = torch.zeros_like(uniform[:, :1], dtype=torch.float64)
+    for numbers in uniform.split(1, dim=1):
+        total.add_(numbers)
     return total
 
 
 def erk(shapes: Sequence[Sequence[int]], density: float) -> list[float]:
-    """The share of living weights of every layer: min(1, c sum(s)/prod(s)), ``density`` over all of them.
+    """Return the share of active weights of each layer, min(1, c sum(s)/prod(s)).
 
-    Layers whose share would exceed 1 are full, and c is found anew for the others.  [Evci et al. 2020, ERK]
+    Layers whose share would exceed 1 are full; c is then computed for the others.
+
+    Parameters
+    ----------
+    shapes : sequence of sequence of int
+        Shapes s of the layers.
+    density : float
+        Share of active weights of all layers together.
+
+    Returns
+    -------
+    list of float
+        The shares.
+
+    References
+    ----------
+    Evci et al. (2020), ERK.
     """
     shapes = [tuple(shape) or (1,) for shape in shapes]
     sizes = [math.prod(shape) for shape in shapes]
     weights = [sum(shape) / size for shape, size in zip(shapes, sizes)]
-    open_, c = list(range(len(shapes))), 0.0
-    while open_:
-        full = sum(sizes) - sum(sizes[i] for i in open_)
-        c = (density * sum(sizes) - full) / sum(weights[i] * sizes[i] for i in open_)
-        largest = max(weights[i] for i in open_)
+    partial = list(range(len(shapes)))  # layers that are not full
+    c = 0.0
+    while partial:
+        full = sum(sizes) - sum(sizes[i] for i in partial)
+        weighted = sum(weights[i] * sizes[i] for i in partial)
+        c = (density * sum(sizes) - full) / weighted
+        largest = max(weights[i] for i in partial)
         if c * largest <= 1:
             break
-        open_ = [i for i in open_ if weights[i] < largest]
-    return [c * weight if i in open_ else 1.0 for i, weight in enumerate(weights)]
+        partial = [i for i in partial if weights[i] < largest]
+    return [c * weight if i in partial else 1.0 for i, weight in enumerate(weights)]
 
 
 @lru_cache(maxsize=64)
-def _living(shapes: tuple[Any, ...], density: float, by_shape: bool) -> tuple[int, ...]:
+def _active_counts(shapes: tuple[Any, ...], density: float, by_shape: bool) -> tuple[int, ...]:
+    """Return the number of active weights of each layer."""
     shares = erk(shapes, density) if by_shape else [density] * len(shapes)
     sizes = [math.prod(shape) for shape in shapes]
-    return tuple(max(1, math.floor(share * n * (1 + _ROUNDING))) for share, n in zip(shares, sizes))
+    counts: list[int] = []
+    for share, size in zip(shares, sizes):
+        counts.append(max(1, math.floor(share * size * (1 + _ROUNDING))))
+    return tuple(counts)
 
 
 __all__ = ["DisPFL", "MaskedState"]

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from dfltheory.bounds.reference import load
     from dfltheory.bounds.scope import Scope
     from dfltheory.bounds.status import Status
-    from dfltheory.bounds.symbols import GLOSSARY, NEUTRAL, Quantity, define
+    from dfltheory.bounds.symbols import GLOSSARY, NEUTRAL, Quantity
     from dfltheory.bounds.theorem import Condition, Definition, LeftSide, Theorem
     from dfltheory.bounds.tuning import admissible_steps, best_step, dominance
 
@@ -37,7 +37,6 @@ _LAZY = {
     "Status": "dfltheory.bounds.status",
     "admissible_steps": "dfltheory.bounds.tuning",
     "best_step": "dfltheory.bounds.tuning",
-    "define": "dfltheory.bounds.symbols",
     "dominance": "dfltheory.bounds.tuning",
     "leading": "dfltheory.bounds.rates",
     "load": "dfltheory.bounds.reference",
@@ -68,7 +67,6 @@ __all__ = [
     "Theorem",
     "admissible_steps",
     "best_step",
-    "define",
     "dominance",
     "get",
     "keys",

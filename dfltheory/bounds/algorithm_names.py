@@ -51,6 +51,22 @@ HYPERPARAMETERS: dict[str, str] = {
 }
 """Class name -> its hyperparameters, under their own names and those of the glossary."""
 
+NEUTRAL_HYPERPARAMETERS: dict[str, Any] = {
+    "decay": 1.0,
+    "weight_decay": 0.0,
+    "participation": 1.0,
+    "K": 1,
+    "K_u": 1,
+    "K_v": 1,
+    "theta": 0.0,
+    "sparsity": 0.0,
+    "prune": 0.0,
+    "keep_momentum": False,
+    "fresh": True,
+    "offset": None,
+}
+"""Values at which the mechanism of a hyperparameter is absent; those of the glossary are in ``NEUTRAL``."""
+
 
 def checked_algorithm(algorithm: object) -> None:
     """Reject what is neither a class, nor the name of one of the package's, nor ``module:Class``."""

@@ -2,9 +2,10 @@
 
 Two statements with equal canonical forms make the same claim, however they are written: the order of terms
 and conditions, the names of terms and definitions, prose, the file format and the version of SymPy do not
-matter. What counts: the bound, the conditions, the left-hand side, the schedule, the scope, and the
-quantities that a statement adds to the glossary. A formula becomes a sum of monomials with exact rational
-coefficients; products of sums are not expanded, so that a formula that was rearranged may have another hash.
+matter. What counts: the bound, the conditions, the left-hand side, the schedule, the scope, the quantities
+that a statement adds to the glossary, and a user's functions that evaluate its definitions. A formula becomes
+a sum of monomials with exact rational coefficients; products of sums are not expanded, so that a formula that
+was rearranged may have another hash.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 import sympy as sp
 
 from dfltheory.bounds.measures import MEASURES
-from dfltheory.bounds.symbols import BUILT_IN, GLOSSARY
+from dfltheory.bounds.symbols import GLOSSARY, WRITTEN_OUT, Quantity
 from dfltheory.bounds.units import Expr, Unit
 
 if TYPE_CHECKING:
@@ -252,7 +253,7 @@ def canonical_document(statement: Statement) -> dict[str, Any]:
         "schedule": {name: formula_text(statement.expand(e)) for name, e in statement.schedule.items()},
         "scope": _fields(statement.scope),
         "quantities": _own_quantities(statement),
-    }
+    } | _numeric_functions(statement)
 
 
 def _left_side(left: LeftSide) -> dict[str, Any]:
@@ -333,13 +334,31 @@ def _name(text: str) -> str:
     return name if colon and module.partition(".")[0] == PACKAGE else text
 
 
+def _numeric_functions(statement: Statement) -> dict[str, Any]:
+    """The functions of a user that evaluate definitions in place of their formulas, by that formula; those of
+    this package are tested against the formula."""
+    found: dict[str, str] = {}
+    for definition in statement.definitions:
+        module = getattr(definition.numeric, "__module__", None) or ""
+        if definition.numeric is not None and module.partition(".")[0] != PACKAGE:
+            name = getattr(definition.numeric, "__qualname__", type(definition.numeric).__name__)
+            found[formula_text(statement.expand(definition.symbol))] = f"{module}:{name}"
+    return {"numeric": found} if found else {}
+
+
 def _own_quantities(statement: Statement) -> dict[str, Any]:
-    """What the statement adds to the glossary: unit and range by name."""
+    """What the statement adds to the glossary, or the glossary writes out: unit and range by name."""
     in_schedule = {s.name for e in statement.schedule.values() for s in sp.sympify(e).free_symbols}
-    names = {*statement.needs, *in_schedule} - BUILT_IN
-    known = [GLOSSARY[name] for name in sorted(names) if name in GLOSSARY]
-    counted = ("unit", "low", "high", "open_low", "open_high", "whole")
-    return {q.name: {field: _plain(getattr(q, field)) for field in counted} for q in known}
+    names = {*statement.needs, *in_schedule} - (GLOSSARY.keys() - WRITTEN_OUT)
+    known = [statement.glossary[name] for name in sorted(names)]
+    return {quantity.name: _counted(quantity) for quantity in known}
+
+
+def _counted(quantity: Quantity) -> dict[str, Any]:
+    """What counts of a quantity: its unit and its range."""
+    fields = ("unit", "low", "high", "open_low", "open_high")
+    counted = {field: _plain(getattr(quantity, field)) for field in fields}
+    return counted | {"whole": quantity.integer}
 
 
 __all__ = ["canonical_document", "formula_text", "statement_hash"]

@@ -1,29 +1,51 @@
-"""A statement as data: left-hand side, named terms, conditions, schedule, source; and its numbers."""
+"""A statement as data: left-hand side, named terms, conditions, schedule, scope, source."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Literal, get_args
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
-import numpy as np
 import sympy as sp
 
 from dfltheory.bounds.algorithm_names import checked_hyperparameters
 from dfltheory.bounds.measures import AGGREGATES, Aggregate, checked_aggregate, latex_of, unit_of
 from dfltheory.bounds.scope import Scope
-from dfltheory.bounds.symbols import GLOSSARY, LETTERS
+from dfltheory.bounds.symbols import GLOSSARY, NEUTRAL, Quantity, checked_new, with_quantities
 from dfltheory.bounds.units import Expr, Unit
-from dfltheory.errors import ConditionError, InputError, UnknownNameError, one_of, whole_number
+from dfltheory.errors import InputError, UnknownNameError, one_of, whole_number
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from dfltheory.bounds.evaluation import Evaluator
 
 Kind = Literal["theorem", "corollary", "lemma", "equation", "definition", "rate", "lower bound"]
-Number = float | np.ndarray
+Number: TypeAlias = "float | np.ndarray"
 Where = Literal["raise", "nan", "ignore"]
-ScalarFunction = Callable[..., np.ndarray]
-ROUNDING = 16 * np.finfo(float).eps
-"""A condition ``left <= right`` holds if left exceeds right by no more than this share of it."""
+ScalarFunction: TypeAlias = "Callable[..., np.ndarray]"
 _T = GLOSSARY["T"].symbol
+_ATOMS = (sp.Symbol, sp.Rational, sp.Float, sp.NumberSymbol)
+REAL_FUNCTIONS = (
+    sp.Add,
+    sp.Mul,
+    sp.Pow,
+    sp.Max,
+    sp.Min,
+    sp.exp,
+    sp.log,
+    sp.Abs,
+    sp.sign,
+    sp.floor,
+    sp.ceiling,
+    sp.sin,
+    sp.cos,
+    sp.tan,
+    sp.tanh,
+)
+"""What a formula may call: NumPy evaluates each of them, and each is a real number."""
 
 
 def checked_expression(place: str, formula: Any) -> Expr:
@@ -32,8 +54,8 @@ def checked_expression(place: str, formula: Any) -> Expr:
     Raises
     ------
     InputError
-        It is text, a comparison or no formula; or it contains a symbol of the glossary's name that is another
-        symbol.
+        It is text, a comparison or no formula; it contains what is no real number, or another function than
+        those of ``REAL_FUNCTIONS``.
     """
     if isinstance(formula, str):
         raise InputError(f"{place} = {formula!r} is text: give a SymPy expression or a number")
@@ -47,24 +69,55 @@ def checked_expression(place: str, formula: Any) -> Expr:
         ) from None
     if not isinstance(expression, sp.Expr) or expression.is_Matrix or expression.has(sp.nan, sp.zoo):
         raise InputError(f"{place} = {formula} is no number: give a SymPy expression or a number")
+    for node in sp.preorder_traversal(expression):
+        if not isinstance(node, _ATOMS + REAL_FUNCTIONS):
+            allowed = ", ".join(function.__name__ for function in REAL_FUNCTIONS)
+            raise InputError(f"{place} contains {node}: a formula has real numbers, symbols, and {allowed}")
     return expression
 
 
-def checked_symbols(place: str, expression: Expr, own: Collection[sp.Symbol] = ()) -> None:
+def checked_symbols(
+    place: str,
+    expression: Expr,
+    own: Collection[sp.Symbol] = (),
+    glossary: Mapping[str, Quantity] = GLOSSARY,
+) -> None:
     """Reject a symbol that is neither the glossary's nor one of the statement's ``own``."""
     for symbol in sorted(expression.free_symbols - set(own), key=str):
-        known = GLOSSARY.get(symbol.name)
+        known = glossary.get(symbol.name)
         if known is None:
-            near = UnknownNameError("quantity of the glossary", symbol.name, set(GLOSSARY))
+            near = UnknownNameError("quantity of the glossary", symbol.name, set(glossary))
             raise InputError(
-                f"{place}: {near}; a symbol of your own is added by bounds.define(Quantity(...)), or by a "
-                "Definition of the theorem"
+                f"{place}: {near}; a theorem brings a symbol of its own by quantities=(Quantity(...),) or "
+                "by a Definition"
             )
         if known.symbol != symbol:
             raise InputError(
-                f"{place}: the symbol {symbol.name} is not the glossary's: "
-                f"use bounds.GLOSSARY[{symbol.name!r}].symbol"
+                f"{place}: the symbol {symbol.name} is not the glossary's: use Quantity.symbol, as "
+                f"bounds.GLOSSARY[{symbol.name!r}].symbol"
             )
+
+
+def checked_quantities(place: str, quantities: Any) -> None:
+    """Reject what a statement cannot add to the glossary.
+
+    Raises
+    ------
+    InputError
+        It is not a tuple of quantities; a name is none, is taken by the glossary or by a symbol of the
+        papers, or occurs twice.
+    """
+    if not isinstance(quantities, tuple) or not all(isinstance(q, Quantity) for q in quantities):
+        raise InputError(f"{place}: quantities = {quantities!r} must be a tuple of Quantity")
+    for quantity in quantities:
+        try:
+            checked_new(quantity)
+        except InputError as wrong:
+            raise InputError(f"{place}: quantities: {wrong}") from None
+    names = [quantity.name for quantity in quantities]
+    for name in names:
+        if names.count(name) > 1:
+            raise InputError(f"{place}: quantities has {name} twice: give it once")
 
 
 @dataclass(frozen=True)
@@ -86,7 +139,7 @@ class LeftSide:
     start : the round whose model defines ``f0_gap``
     unit : how the measure scales; follows from a known measure
     averaging : the left-hand side in words
-    carries : the constants of the glossary that occur in it
+    carries : the quantities that occur in it
     """
 
     measure: str
@@ -107,8 +160,6 @@ class LeftSide:
             end = checked_expression(f"{name} of the left side", getattr(self, name))
             if end.free_symbols - {_T}:
                 raise InputError(f"{name} = {end} of the left side must be a round, by T alone")
-        for name in self.carries:
-            one_of("quantity of the glossary (carries)", name, GLOSSARY)
         if not self.latex:
             ends = (sp.latex(self.first), sp.latex(self.last))
             object.__setattr__(self, "latex", latex_of(self.measure, self.aggregate, *ends))
@@ -173,6 +224,15 @@ class Definition:
     numeric: ScalarFunction | None = None
 
 
+@dataclass(frozen=True)
+class ProofStep:
+    """A step of a proof as its author declares it: what it claims, from which facts, by which rule."""
+
+    claim: str
+    premises: tuple[str, ...]
+    rule: str
+
+
 @dataclass(frozen=True, eq=False)
 class Statement:
     """What a :class:`~dfltheory.bounds.Theorem` says, whose attributes are told there; and its numbers."""
@@ -192,6 +252,9 @@ class Statement:
     order: bool = False
     of: tuple[str, str] | Statement | None = None
     remark: str = ""
+    quantities: tuple[Quantity, ...] = ()
+    control: bool = False
+    steps: tuple[ProofStep, ...] = ()
 
     def __post_init__(self) -> None:
         if not isinstance(self.scope, Scope):
@@ -200,12 +263,16 @@ class Statement:
                 "give scope=Scope(algorithms, network)"
             )
         self._check_words()
+        checked_quantities(str(self), self.quantities)
+        self._check_names()
         self._check_formulas()
 
     def _check_words(self) -> None:
         for name in ("key", "variant", "title", "source"):
             if not isinstance(getattr(self, name), str) or not getattr(self, name):
                 raise InputError(f"{name} = {getattr(self, name)!r} of a statement must be text")
+        if not isinstance(self.kind, str):
+            raise InputError(f"{self}: kind = {self.kind!r} must be one of {', '.join(get_args(Kind))}")
         one_of("kind of statement", self.kind, get_args(Kind))
         if not isinstance(self.lhs, LeftSide):
             raise InputError(f"{self}: lhs = {self.lhs!r} must be a LeftSide")
@@ -217,19 +284,41 @@ class Statement:
         if isinstance(self.assumptions, str) or not all(isinstance(a, str) for a in self.assumptions):
             raise InputError(f"{self}: assumptions must be a tuple of texts")
 
+    def _check_names(self) -> None:
+        """The names in the left-hand side and in the notation are quantities of the statement."""
+        for name in self.lhs.carries:
+            one_of("quantity (carries of lhs)", name, self.glossary)
+        for name in self.scope.notation:
+            one_of("quantity (notation of scope)", name, self.glossary)
+
     def _check_formulas(self) -> None:
         """Every formula is an expression in the glossary's symbols and those defined before it."""
         if not isinstance(self.parts, Mapping) or not self.parts:
             raise InputError(f"{self}: parts is empty: give the terms of the bound by name")
+        for name in self.parts:
+            if not isinstance(name, str) or not name:
+                raise InputError(f"{self}: parts: the name {name!r} of a term must be text")
         defined: list[sp.Symbol] = []
         for definition in self.definitions:
             if not isinstance(definition, Definition):
                 raise InputError(f"{self}: definitions: {definition!r} must be a Definition")
+            if definition.symbol.name in self.glossary:
+                raise InputError(
+                    f"{self}: definitions: the glossary has {definition.symbol} already: choose another name"
+                )
             self._check_formula(str(definition.symbol), definition.expr, defined)
             defined.append(definition.symbol)
         for name, part in self.parts.items():
             self._check_formula(name, part, defined)
-        if isinstance(self.conditions, (str, Condition)):
+        self._check_conditions(defined)
+        if not isinstance(self.schedule, Mapping):
+            raise InputError(f"{self}: schedule = {self.schedule!r} must give formulas by hyperparameter")
+        for name, rule in self.schedule.items():
+            self._check_scheduled(name)
+            self._check_formula(f"schedule of {name}", rule, ())
+
+    def _check_conditions(self, defined: Collection[sp.Symbol]) -> None:
+        if not isinstance(self.conditions, (tuple, list)):
             raise InputError(f"{self}: conditions = {self.conditions!r} must be a tuple of Condition")
         for condition in self.conditions:
             if not isinstance(condition, Condition):
@@ -237,14 +326,15 @@ class Statement:
                     f"{self}: conditions: {condition!r} must be an inequality of two expressions: "
                     "Condition(name, left, right) for left <= right"
                 )
+            if not isinstance(condition.name, str) or not isinstance(condition.strict, bool):
+                raise InputError(
+                    f"{self}: conditions: name of {condition!r} must be text, and strict True or False"
+                )
             for side in (condition.left, condition.right):
                 self._check_formula(condition.name, side, defined)
-        for name, rule in self.schedule.items():
-            self._check_scheduled(name)
-            self._check_formula(f"schedule of {name}", rule, ())
 
     def _check_scheduled(self, name: str) -> None:
-        if name in GLOSSARY:
+        if name in {quantity.name for quantity in self.quantities}:
             return
         try:
             checked_hyperparameters(self.scope.algorithms, (name,))
@@ -253,7 +343,28 @@ class Statement:
 
     def _check_formula(self, name: str, formula: Any, defined: Collection[sp.Symbol]) -> None:
         place = f"{self}: {name}"
-        checked_symbols(place, checked_expression(place, formula), defined)
+        checked_symbols(place, checked_expression(place, formula), defined, self.glossary)
+
+    @cached_property
+    def glossary(self) -> Mapping[str, Quantity]:
+        """The quantities that the statement may contain, by name: the glossary's and its own."""
+        return with_quantities(self.quantities)
+
+    @cached_property
+    def neutral(self) -> Mapping[str, float]:
+        """The values at which a mechanism is absent, by name."""
+        own = {q.name: q.neutral for q in self.quantities if q.neutral is not None}
+        return MappingProxyType({**NEUTRAL, **own})
+
+    @cached_property
+    def shares(self) -> frozenset[str]:
+        """The names of the quantities between 0 and 1 that it may contain."""
+        return frozenset(name for name, quantity in self.glossary.items() if quantity.high == 1)
+
+    @cached_property
+    def step_names(self) -> tuple[str, ...]:
+        """The names of the step sizes in it, in the order of :attr:`glossary`."""
+        return tuple(name for name in self.needs if self.glossary[name].step)
 
     # -- symbolic ---------------------------------------------------------------------------------
 
@@ -284,10 +395,10 @@ class Statement:
 
     @cached_property
     def symbols(self) -> dict[str, sp.Symbol]:
-        """Every glossary symbol of the bound and the conditions, by name, in the glossary's order."""
+        """Every symbol of the bound and the conditions by name, in the order of :attr:`glossary`."""
         expressions = [*self.terms.values(), *(self.expand(c.slack) for c in self.conditions)]
         names = {s.name for e in expressions for s in e.free_symbols}
-        return {name: GLOSSARY[name].symbol for name in GLOSSARY if name in names}
+        return {name: known.symbol for name, known in self.glossary.items() if name in names}
 
     @property
     def needs(self) -> tuple[str, ...]:
@@ -297,7 +408,7 @@ class Statement:
     # -- numeric ----------------------------------------------------------------------------------
 
     def evaluate(self, *, where: Where = "raise", **values: Any) -> Number:
-        """The bound at ``values`` (glossary names; numbers or arrays that broadcast together).
+        """The bound at ``values`` (names of :attr:`glossary`; numbers or arrays that broadcast together).
 
         ``where="raise"`` refuses any point at which a condition fails, ``"nan"`` gives nan there,
         ``"ignore"`` evaluates the formula regardless. Names of the glossary that this statement does not
@@ -318,98 +429,21 @@ class Statement:
         """The named terms at ``values``; as ``evaluate``, which is their sum."""
         if where not in ("raise", "nan", "ignore"):
             raise InputError(f"where = {where!r} must be 'raise', 'nan' or 'ignore'")
-        arrays, shape = self._inputs(values)
-        admissible: Any = np.True_
-        for c, left, right, holds in self._judge(arrays) if where != "ignore" else ():
-            if where == "raise" and not np.all(holds):
-                raise ConditionError(self._failure(c, left, right, holds, arrays))
-            admissible = admissible & holds
-        with np.errstate(all="ignore"):
-            terms = self._formulas[0](*arrays.values())
-        kept = [np.where(admissible, np.asarray(term, dtype=float), np.nan) for term in terms]
-        return {name: _plain(term, shape) for name, term in zip(self.parts, kept, strict=True)}
+        return self._evaluator.terms(where, values)
 
     def check_conditions(self, **values: Any) -> list[tuple[Condition, Any, Any]]:
         """Each condition with its slack (right - left) and whether it holds, at ``values``."""
-        arrays, shape = self._inputs(values)
-        judged = self._judge(arrays)
-        with np.errstate(invalid="ignore"):  # infinite on both sides
-            return [
-                (c, _plain(right - left, shape), _plain(holds, shape)) for c, left, right, holds in judged
-            ]
+        return self._evaluator.conditions(values)
 
     def condition_sides(self, **values: Any) -> list[tuple[Condition, Any, Any]]:
         """Each condition with its left and its right side, at ``values``."""
-        arrays, shape = self._inputs(values)
-        judged = self._judge(arrays)
-        return [(c, _plain(left, shape), _plain(right, shape)) for c, left, right, _ in judged]
+        return self._evaluator.sides(values)
 
     @cached_property
-    def _stable(self) -> tuple[Definition, ...]:
-        """The definitions whose formula would cancel."""
-        return tuple(d for d in self.definitions if d.numeric is not None)
+    def _evaluator(self) -> Evaluator:
+        from dfltheory.bounds.evaluation import Evaluator  # NumPy is imported at the first evaluation
 
-    @cached_property
-    def _formulas(self) -> list[Callable[..., list[Any]]]:
-        """The terms, and both sides of every condition, compiled."""
-        plain: dict[Any, Any] = {}
-        for d in self.definitions:
-            if d.numeric is None:
-                plain[d.symbol] = d.expr.xreplace(plain)
-        sides = [side for c in self.conditions for side in (c.left, c.right)]
-        symbols = [*self.symbols.values(), *(d.symbol for d in self._stable)]
-        written = ([e.xreplace(plain) for e in es] for es in (self.parts.values(), sides))
-        return [sp.lambdify(symbols, formulas, modules="numpy", cse=True) for formulas in written]
-
-    def _inputs(self, values: Mapping[str, Any]) -> tuple[dict[str, np.ndarray], tuple[int, ...]]:
-        """What the formulas take, in their order, and the shape that it broadcasts to."""
-        for name in values:
-            if name not in GLOSSARY:
-                known = {LETTERS[name]} if name in LETTERS else set(GLOSSARY)
-                raise UnknownNameError("quantity of the glossary", name, known)
-        arrays = {name: GLOSSARY[name].check(values[name]) for name in self.needs if name in values}
-        missing = [name for name in self.needs if name not in values]
-        if missing:
-            raise InputError(f"{self} needs {', '.join(self.needs)}; missing: {', '.join(missing)}")
-        try:
-            shape = np.broadcast_shapes(*(a.shape for a in arrays.values()))
-        except ValueError:
-            shapes = ", ".join(f"{n} {a.shape}" for n, a in arrays.items() if a.ndim)
-            raise InputError(f"the arrays given to {self} do not broadcast together: {shapes}") from None
-        with np.errstate(all="ignore"):
-            for d in self._stable:
-                assert d.numeric is not None
-                arrays[d.symbol.name] = d.numeric(*(arrays[n] for n in d.takes))
-        return arrays, shape
-
-    def _judge(self, arrays: Mapping[str, np.ndarray]) -> list[tuple[Condition, Any, Any, Any]]:
-        judged = []
-        with np.errstate(all="ignore"):
-            sides = [np.asarray(side, dtype=float) for side in self._formulas[1](*arrays.values())]
-            for c, left, right in zip(self.conditions, sides[::2], sides[1::2], strict=True):
-                allowance = ROUNDING * np.maximum(np.abs(left), np.abs(right))
-                holds = left < right if c.strict else (left <= right + allowance) & (left < np.inf)
-                judged.append((c, left, right, holds))  # an infinite left side would allow itself anything
-        return judged
-
-    def _failure(self, c: Condition, left: Any, right: Any, holds: Any, arrays: Mapping[str, Any]) -> str:
-        left, right, holds = np.broadcast_arrays(left, right, holds)
-        place = np.unravel_index(int(np.argmin(holds)), holds.shape) if holds.ndim else ()
-        names = sorted({s.name for s in self.expand(c.slack).free_symbols}, key=list(GLOSSARY).index)
-        at = ", ".join(f"{n} = {np.broadcast_to(arrays[n], holds.shape)[place]:g}" for n in names)
-        sign = ">=" if c.strict else ">"
-        where = f" at index {tuple(int(i) for i in place)}" if holds.ndim else ""
-        sides = [
-            f"{value[place]:.6g}" if side.is_number else f"{side} = {value[place]:.6g}"
-            for side, value in ((c.left, left), (c.right, right))
-        ]
-        return f"condition '{c.name}' of {self} fails{where}: {sides[0]} {sign} {sides[1]} ({at})"
+        return Evaluator(self)
 
     def __str__(self) -> str:
         return f"{self.key} ({self.variant})"
-
-
-def _plain(value: Any, shape: tuple[int, ...]) -> Any:
-    """A Python scalar for a number, else an array of its own of the common shape."""
-    array = np.array(np.broadcast_to(value, shape))
-    return array if shape else array.item()

@@ -1,6 +1,6 @@
-"""What theorems on convex problems speak of, beside the glossary: one word for one thing in all papers.
+"""What statements on convex problems share: left-hand sides and conditions.
 
-A run knows ``mu`` where its task does. The others are for the caller to give, by these names.
+A run knows ``mu`` where its task does. The other quantities of convex problems are given by the caller.
 """
 
 from __future__ import annotations
@@ -8,25 +8,8 @@ from __future__ import annotations
 import sympy as sp
 
 from dfltheory.bounds.clauses import Condition, LeftSide
-from dfltheory.bounds.symbols import CURVATURE, GLOSSARY, GRADIENT, LENGTH_SQ, VALUE, Quantity, define
-from dfltheory.bounds.units import ONE, Expr
-
-mu = define(Quantity("mu", r"\mu", CURVATURE, "strong convexity of f; 0: it is convex"))
-mu_each = define(
-    Quantity(
-        "mu_each", r"\mu_{\mathrm{each}}", CURVATURE, "strong convexity of every f_i; 0: they are convex"
-    )
-)
-x_star_sq = define(Quantity("x_star_sq", r"\Delta_\star", LENGTH_SQ, "E||x^0 - x*||^2, x* a minimizer of f"))
-sigma_star = define(
-    Quantity("sigma_star", r"\sigma_\star", GRADIENT, "root of (1/m) sum_i ||grad f_i(x*)||^2")
-)
-dist_now = define(Quantity("dist_now", r"r_t^2", LENGTH_SQ, "||xbar^t - x*||^2, x* a minimizer of f"))
-gap_now = define(Quantity("gap_now", r"D_t", VALUE, "f(xbar^t) - f*"))
-offset = define(
-    Quantity("offset", r"\gamma", ONE, "step s of the run has eta offset/(offset + s)", open_low=True)
-)
-Gamma = define(Quantity("Gamma", r"\Gamma", VALUE, "f* minus the mean of the clients' own minima f_i*"))
+from dfltheory.bounds.symbols import GLOSSARY, LENGTH_SQ, VALUE
+from dfltheory.bounds.units import Expr
 
 T, sigma_l = GLOSSARY["T"].symbol, GLOSSARY["sigma_l"].symbol
 EXACT = Condition("exact gradients", 2 * sigma_l, sigma_l)  # sigma_l = 0, in its unit
@@ -57,7 +40,4 @@ def strongly_convex(least: sp.Symbol, L: Expr) -> tuple[Condition, Condition]:
     return Condition(f"{least} > 0", least / 2, least, strict=True), convex(least, L)
 
 
-__all__ = [
-    "EXACT", "Gamma", "convex", "dist_now", "equal", "gap_now", "last_distance", "last_gap", "mu", "mu_each",
-    "offset", "sigma_star", "strongly_convex", "x_star_sq",
-]  # fmt: skip
+__all__ = ["EXACT", "convex", "equal", "last_distance", "last_gap", "strongly_convex"]

@@ -13,7 +13,8 @@ from dfltheory.bounds.units import Expr
 
 def expression_latex(expr: Expr, theorem: Statement | None = None) -> str:
     """``expr`` in LaTeX with the glossary's letters, or those of the theorem's author and definitions."""
-    names = {GLOSSARY[name].symbol: latex for name, latex in _letters(theorem).items()}
+    glossary = GLOSSARY if theorem is None else theorem.glossary
+    names = {glossary[name].symbol: latex for name, latex in _letters(theorem).items()}
     if theorem is not None:
         names.update({d.symbol: d.latex for d in theorem.definitions})
     return sp.latex(expr, symbol_names=names, fold_short_frac=False)
@@ -21,7 +22,10 @@ def expression_latex(expr: Expr, theorem: Statement | None = None) -> str:
 
 def _letters(theorem: Statement | None) -> dict[str, str]:
     """The LaTeX of each of the glossary's names, in the letters of the theorem's author."""
-    return {n: q.latex for n, q in GLOSSARY.items()} | dict(theorem.scope.notation if theorem else {})
+    if theorem is None:
+        return {name: quantity.latex for name, quantity in GLOSSARY.items()}
+    known = {name: quantity.latex for name, quantity in theorem.glossary.items()}
+    return known | dict(theorem.scope.notation)
 
 
 def condition_latex(condition: Condition, theorem: Statement | None = None) -> str:

@@ -16,15 +16,17 @@ from typing import Any, get_args
 import sympy as sp
 
 from dfltheory.bounds.clauses import Condition, Definition, Kind, LeftSide, Statement
+from dfltheory.bounds.expansion import check_expansion, formulas_of
 from dfltheory.bounds.measures import AGGREGATES
 from dfltheory.bounds.scope import LAWS, Scope
-from dfltheory.bounds.symbols import BUILT_IN, GLOSSARY, NEUTRAL, Quantity, define
+from dfltheory.bounds.symbols import GLOSSARY, WRITTEN_OUT, Quantity, checked_new
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.bounds.tree import from_tree, to_tree
 from dfltheory.bounds.units import Unit
 from dfltheory.constants import FRESH_STEP, SEQUENCES
 from dfltheory.documents import (
     Read,
+    anything,
     line,
     mapping,
     maybe,
@@ -36,13 +38,12 @@ from dfltheory.documents import (
     rows,
     short,
     truth,
+    tuple_of,
     whole,
 )
 from dfltheory.errors import DFLTheoryError, InputError
 
 FORMAT = 1
-EXPANDED, EXPANDED_DEPTH = 20_000, 150
-"""Parts and depth at most of all formulas of a file's statement, its definitions put into them."""
 
 
 # -- writing ------------------------------------------------------------------------------------------------
@@ -56,8 +57,10 @@ def theorem_to_document(theorem: Theorem) -> dict[str, Any]:
     InputError
         A formula uses a function that files cannot carry.
     """
-    own = [GLOSSARY[name] for name in theorem.symbols if name not in BUILT_IN]
-    return {"format": FORMAT, "quantities": _plain(own)} | _fields(theorem)
+    written = WRITTEN_OUT | {quantity.name for quantity in theorem.quantities}
+    own = [theorem.glossary[name] for name in theorem.symbols if name in written]
+    kept = _fields(theorem, "quantities", "control", "steps")
+    return {"format": FORMAT, "quantities": _plain(own)} | kept
 
 
 def _fields(thing: Any, *but: str) -> dict[str, Any]:
@@ -73,7 +76,8 @@ def _plain(value: Any) -> Any:
         case Unit():
             return [[e.numerator, e.denominator] for _, e in value.scales]
         case Quantity():  # JSON has no infinity
-            return _fields(value) | {n: repr(float(getattr(value, n))) for n in ("low", "high")}
+            ends = {name: repr(float(getattr(value, name))) for name in ("low", "high")}
+            return _fields(value, "integer", "of") | ends | {"whole": value.integer}
         case Definition(symbol=own):
             sign = "positive" if own.is_positive else "nonnegative" if own.is_nonnegative else "real"
             return _fields(value, "symbol", "takes", "numeric") | {"symbol": own.name, "sign": sign}
@@ -108,13 +112,12 @@ class UnknownLaw:
 
 
 def _list(item: Read) -> Read:
-    read = rows(item, 200)
-    return lambda place, value: tuple(read(place, value))
+    return tuple_of(item, 200)
 
 
 def _unit(place: str, value: Any) -> Unit:
     def fraction(at: str, row: Any) -> Fraction:
-        over, under = rows(lambda at, n: n, 2, 2)(at, row)
+        over, under = rows(anything, 2, 2)(at, row)
         return Fraction(whole(-99, 99)(at, over), whole(1, 99)(at, under))
 
     return Unit(*rows(fraction, 3, 3)(place, value))
@@ -189,7 +192,7 @@ _QUANTITY = record(
 
 
 def theorem_from_document(document: Any) -> Theorem:
-    """The statement that :func:`theorem_to_document` wrote; its own quantities join the glossary.
+    """The statement that :func:`theorem_to_document` wrote, with the quantities that it adds to the glossary.
 
     Raises
     ------
@@ -197,17 +200,23 @@ def theorem_from_document(document: Any) -> Theorem:
         One line: the first field that is not what it must be.
     """
     symbols: dict[str, sp.Symbol] = {}  # that the statement itself has brought, for its formulas
+    quantities: set[str] = set()  # those of them that are no definitions
 
     def quantity(place: str, data: Any) -> Quantity:
-        """It joins the glossary once all has been read. What is new to this glossary has no neutral value:
-        a file does not say what a run may leave out."""
+        """One of the glossary, or one that the statement adds. The latter has no neutral value: a file does
+        not say what a run may leave out."""
         given = _QUANTITY(place, data)
-        known = GLOSSARY.get(given["name"])
-        found = Quantity(**given | ({"neutral": None} if known is None else {}))
-        if known is not None and known != found:
-            define(found)  # which says how the two clash
-        symbols[found.name] = found.symbol
-        return found
+        given["integer"] = given.pop("whole")
+        if GLOSSARY.get(given["name"]) == Quantity(**given):
+            return GLOSSARY[given["name"]]
+        added = Quantity(**given | {"neutral": None})
+        try:
+            checked_new(added)
+        except InputError as wrong:
+            raise InputError(f"{place}: {wrong}") from None
+        symbols[added.name] = added.symbol
+        quantities.add(added.name)
+        return added
 
     def formula(place: str, data: Any) -> Any:
         try:
@@ -228,7 +237,7 @@ def theorem_from_document(document: Any) -> Theorem:
         words = dict.fromkeys(("symbol", "latex", "meaning"), _line)
         given = record({**words, "sign": signs, "expr": formula})(place, data)
         name, sign = given["symbol"], given.pop("sign")
-        if name in GLOSSARY or not name.isprintable():
+        if name in GLOSSARY or name in quantities or not name.isprintable():
             raise InputError(f"{place}.symbol = {short(name)} is a quantity of the glossary")
         return Definition(**given | {"symbol": symbols.setdefault(name, sp.Symbol(name, **{sign: True}))})
 
@@ -245,7 +254,7 @@ def theorem_from_document(document: Any) -> Theorem:
         "quantities": _list(quantity),
         "definitions": _list(definition),
         **dict.fromkeys(("key", "variant", "title", "source", "remark"), _line),
-        "of": maybe(lambda place, data: tuple(rows(_line, 2, 2)(place, data))),
+        "of": maybe(tuple_of(_line, 2, 2)),
         "kind": one_of(*get_args(Kind)),
         "lhs": lambda place, data: _made(place, LeftSide, record(left)(place, data)),
         **dict.fromkeys(("parts", "schedule"), mapping(formula, 200, _line)),
@@ -256,8 +265,16 @@ def theorem_from_document(document: Any) -> Theorem:
     }
     given = named("theorem", document, sorted({*readers, "format"}))
     must("theorem.format", given["format"], given["format"] == FORMAT, str(FORMAT))
-    told = {name: read(f"theorem.{name}", given[name]) for name, read in readers.items()}
-    return _with_own_quantities(told.pop("quantities"), told)
+    read_fields = {name: read(f"theorem.{name}", given[name]) for name, read in readers.items()}
+    read_fields["quantities"] = tuple(q for q in read_fields["quantities"] if q.name not in GLOSSARY)
+    try:
+        check_expansion(
+            read_fields["definitions"],
+            formulas_of(read_fields["parts"], read_fields["conditions"], read_fields["schedule"]),
+        )
+    except DFLTheoryError as wrong:
+        raise InputError(f"theorem.definitions: {wrong}") from None
+    return _made("theorem", Theorem, read_fields)
 
 
 def _made(place: str, make: Callable[..., Any], given: Mapping[str, Any]) -> Any:
@@ -266,50 +283,3 @@ def _made(place: str, make: Callable[..., Any], given: Mapping[str, Any]) -> Any
         return make(**given)
     except DFLTheoryError as wrong:
         raise InputError(f"{place}: {wrong}") from None
-
-
-def _with_own_quantities(own: tuple[Quantity, ...], given: Mapping[str, Any]) -> Theorem:
-    """The theorem, whose own quantities join the glossary; none does where the theorem is invalid."""
-    new = [entry.name for entry in own if entry.name not in GLOSSARY]
-    try:
-        for entry in own:
-            define(entry)
-        theorem = _made("theorem", Theorem, given)
-        _limit(theorem)
-        return theorem
-    except DFLTheoryError:
-        for name in new:
-            GLOSSARY.pop(name, None)
-            NEUTRAL.pop(name, None)
-        raise
-
-
-def _limit(theorem: Theorem) -> None:
-    """Refuse a statement whose definitions, put into each other, make formulas without end.
-
-    Raises
-    ------
-    InputError
-        The formulas have more than ``EXPANDED`` parts, or are more than ``EXPANDED_DEPTH`` deep.
-    """
-    known: dict[Any, tuple[int, int]] = {}
-    for definition in theorem.definitions:
-        known[definition.symbol] = _extent(sp.sympify(definition.expr), known)
-    sides = [side for condition in theorem.conditions for side in (condition.left, condition.right)]
-    formulas = [*theorem.parts.values(), *theorem.schedule.values(), *sides]
-    extents = [*known.values(), *(_extent(sp.sympify(formula), known) for formula in formulas)]
-    parts, depth = sum(e[0] for e in extents), max((e[1] for e in extents), default=0)
-    if parts > EXPANDED or depth > EXPANDED_DEPTH:
-        raise InputError(
-            f"theorem.definitions, put into the formulas, make {short(parts)} parts, {depth} deep: at most "
-            f"{EXPANDED} parts, {EXPANDED_DEPTH} deep"
-        )
-
-
-def _extent(formula: Any, known: Mapping[Any, tuple[int, int]]) -> tuple[int, int]:
-    """Parts and depth of a formula; a symbol that is ``known`` has those of its definition."""
-    if formula in known:
-        return known[formula]
-    extents = [_extent(part, known) for part in formula.args]
-    parts, depth = sum(e[0] for e in extents), max((e[1] for e in extents), default=0)
-    return parts + 1, depth + 1

@@ -10,8 +10,10 @@ from __future__ import annotations
 import difflib
 from typing import Literal, NamedTuple, get_args
 
-from dfltheory.bounds.symbols import GRADIENT_SQ, LENGTH, LENGTH_SQ, VALUE
-from dfltheory.bounds.units import ONE, Unit, unit
+import sympy as sp
+
+from dfltheory.bounds.symbols import GRADIENT_SQ, LENGTH_SQ, VALUE
+from dfltheory.bounds.units import ONE, Expr, Unit, unit
 from dfltheory.errors import InputError, UnknownNameError, one_of
 
 Aggregate = Literal["mean", "min", "max", "sum", "last", "each"]
@@ -62,37 +64,34 @@ MEASURES_OF_RUNS: dict[str, Measure] = {
 }
 """What a run records, or what follows from it."""
 
+BLOCK_FACTORS: dict[str, tuple[str, str]] = {
+    "two_block": ("1/L_u", "1/L_v"),
+    "two_block_next": ("1/L_u", "1/L_v"),
+    "two_block_weighted": ("eta_u*K_u/4", "eta_v*K_v/4"),
+}
+"""Factors of the squared gradients of the shared and of the personal part in the measures of two blocks."""
+
 _IN_PROOFS: dict[str, Measure] = {
     "T1_u": Measure(VALUE),
     "T1_v": Measure(VALUE),
     "T2_u": Measure(VALUE),
-    "T2_v": Measure(VALUE),
     "T3_u": Measure(GRADIENT_SQ),
-    "T3_v": Measure(unit(f=2, v=-2)),
     "ascent_spread": Measure(LENGTH_SQ),
-    "auxiliary": Measure(LENGTH_SQ),
     "bias": Measure(GRADIENT_SQ),
     "bias_sq": Measure(GRADIENT_SQ),
     "client_gradient_sq": Measure(GRADIENT_SQ),
     "coefficient": Measure(ONE),
-    "consensus_mean": Measure(LENGTH_SQ),
-    "consensus_root": Measure(LENGTH),
     "definition": Measure(None),
     "descent": Measure(VALUE),
     "drift": Measure(LENGTH_SQ),
     "drift_weighted": Measure(LENGTH_SQ),
-    "dual_mean_sq": Measure(GRADIENT_SQ),
     "dual_sq": Measure(GRADIENT_SQ),
     "gradient_spread": Measure(GRADIENT_SQ),
     "inner_product": Measure(VALUE),
-    "local_gradient_sq": Measure(GRADIENT_SQ),
     "local_step_sq": Measure(LENGTH_SQ),
     "mean_step_sq": Measure(VALUE),
-    "operator_norm": Measure(ONE),
     "own_grad_sq": Measure(GRADIENT_SQ),
-    "personal_step_sq": Measure(unit(v=2)),
     "u_step": Measure(VALUE),
-    "v_step": Measure(VALUE),
 }
 
 MEASURES: dict[str, Measure] = MEASURES_OF_RUNS | _IN_PROOFS
@@ -147,6 +146,13 @@ def _unit_of_own(measure: str, given: Unit | None) -> Unit:
             "A metric of your own needs its unit: LeftSide(..., unit=bounds.units.unit(f=..., x=...))"
         )
     return given
+
+
+def latex_of_left(measure: str, aggregate: str, first: Expr, last: Expr) -> str:
+    """The left-hand side of a measure of runs in LaTeX; empty if the measure is not of runs."""
+    if measure not in MEASURES_OF_RUNS:
+        return ""
+    return latex_of(measure, aggregate, sp.latex(first), sp.latex(last))
 
 
 def latex_of(measure: str, aggregate: str, first: str, last: str) -> str:

@@ -31,6 +31,10 @@ RELATIONS: tuple[dict[str, Fraction], ...] = (
 """What the glossary's meanings and ranges imply: products of powers that are at least a constant (sigma_g <=
 beta, L_vu <= chi sqrt(L_u L_v), m <= m^Q, lam^Q <= lam, 1 - lam <= 1 - lam^Q)."""
 
+Shares = frozenset[str]
+SHARES: Shares = frozenset(name for name, entry in GLOSSARY.items() if entry.high == 1)
+"""Quantities between 0 and 1."""
+
 LARGE = ("T", "K", "m", "Q", "K_u", "K_v")
 
 
@@ -82,7 +86,7 @@ def _own_order(base: Expr) -> dict[str, Fraction] | None:
     return {name: power} if max(ratios) < 30 * min(ratios) else None
 
 
-def _atom(base: Expr) -> dict[str, Fraction]:
+def _atom(base: Expr, shares: Shares) -> dict[str, Fraction]:
     """A factor as atoms of the same order: 2K - 1 is of order K, 1 + q of order 1, others are their own."""
     if base.is_Symbol:
         return {base.name: Fraction(1)}
@@ -91,20 +95,16 @@ def _atom(base: Expr) -> dict[str, Fraction]:
         return {n: e for n, e in own.items() if e}
     if (
         base.is_Add
-        and all(_is_share(s.name) for s in base.free_symbols)
+        and all(symbol.name in shares for symbol in base.free_symbols)
         and all(not term.could_extract_minus_sign() for term in base.args)
     ):
         return {}
     factored = sp.factor(base) if base.is_Add else base
     if factored.is_Mul or factored.is_Pow:
-        return _atoms(factored)[0]
+        return _atoms(factored, shares)[0]
     constant = base.as_coeff_Add()[0]
     negative = constant.is_negative if constant else base.could_extract_minus_sign()
     return {str(-base if negative else base): Fraction(1)}
-
-
-def _is_share(name: str) -> bool:
-    return name in GLOSSARY and GLOSSARY[name].high == 1
 
 
 def _powers(product: Expr, outer: Expr = sp.S.One) -> Iterator[tuple[Expr, Expr]]:
@@ -119,7 +119,7 @@ def _powers(product: Expr, outer: Expr = sp.S.One) -> Iterator[tuple[Expr, Expr]
                 yield base, part
 
 
-def _atoms(product: Expr) -> tuple[dict[str, Fraction], Expr]:
+def _atoms(product: Expr, shares: Shares) -> tuple[dict[str, Fraction], Expr]:
     exponents: dict[str, Fraction] = {}
     number: Expr = sp.S.One
     for base, power in _powers(product):
@@ -130,17 +130,17 @@ def _atoms(product: Expr) -> tuple[dict[str, Fraction], Expr]:
             times, power = power.as_coeff_Mul()
             found = {str(base**power): _fraction(times)}
         else:
-            found = {name: e * _fraction(power) for name, e in _atom(base).items()}
+            found = {name: e * _fraction(power) for name, e in _atom(base, shares).items()}
         for name, e in found.items():
             exponents[name] = exponents.get(name, Fraction(0)) + e
     return {n: e for n, e in exponents.items() if e}, number
 
 
-def _gapped(expr: Expr) -> Expr:
+def _gapped(expr: Expr, shares: Shares) -> Expr:
     """1 - lam and its like as atoms; roots of sums of non-negative terms as sums of roots (of equal
     order)."""
     expr = expr.replace(
-        lambda e: e.is_Add and len(e.free_symbols) == 1 and _is_share(next(iter(e.free_symbols)).name),
+        lambda e: e.is_Add and len(e.free_symbols) == 1 and next(iter(e.free_symbols)).name in shares,
         _gap_of,
     )
     return expr.replace(
@@ -157,25 +157,25 @@ def _gap_of(share_sum: Expr) -> Expr:
 
 
 @cache
-def monomials(expr: Expr) -> tuple[Monomial, ...]:
+def monomials(expr: Expr, shares: Shares = SHARES) -> tuple[Monomial, ...]:
     """The monomials of a sum of products, those of the same exponents added up."""
     found: dict[tuple[tuple[str, Fraction], ...], Expr] = {}
-    for term in sp.Add.make_args(sp.expand(_gapped(expr))):
-        exponents, number = _atoms(sp.powdenest(term, force=True))
+    for term in sp.Add.make_args(sp.expand(_gapped(expr, shares))):
+        exponents, number = _atoms(sp.powdenest(term, force=True), shares)
         key = tuple(sorted(exponents.items()))
         found[key] = found.get(key, sp.S.Zero) + number
     return tuple(Monomial(c, key) for key, c in found.items() if c != 0)
 
 
 @cache
-def expand_in_t(expr: Expr, order: int) -> Expr:
+def expand_in_t(expr: Expr, order: int, shares: Shares = SHARES) -> Expr:
     """``expr`` for large T up to T^(-order/2): Laurent series in 1/sqrt(T), term by term.
 
     Sums in numerators are multiplied out first: over a common denominator they would leave products of
     denominators that no term of ``expr`` has.
     """
     total: Expr = sp.S.Zero
-    apart: Expr = sp.expand_mul(_gapped(expr))
+    apart: Expr = sp.expand_mul(_gapped(expr, shares))
     for term in sp.Add.make_args(apart):
         over, under = sp.fraction(
             sp.together(sp.powsimp(sp.expand_power_base(term.subs(_T, _x**-2), force=True)))
@@ -212,7 +212,8 @@ def slowest_in_t(expr: Expr, order: int = 8) -> Expr:
 def scheduled(theorem: Statement, expr: Expr, schedule: Mapping[str, Expr] | None = None) -> Expr:
     """``expr`` (glossary symbols) with the step sizes of the schedule put in."""
     chosen = theorem.schedule if schedule is None else schedule
-    return expr.subs({GLOSSARY[n].symbol: e for n, e in chosen.items()}, simultaneous=True)
+    values = {theorem.glossary[name].symbol: e for name, e in chosen.items() if name in theorem.glossary}
+    return expr.subs(values, simultaneous=True)
 
 
 def keeps(theorem: Statement, schedule: Mapping[str, Expr] | None = None) -> dict[Expr, Expr]:
@@ -244,7 +245,9 @@ def leading(
     rows = expanded(theorem, order, schedule, atoms)
     region = scheduled_region(theorem, schedule)
     return tuple(
-        row for row in rows if not covered(row, [other for other in rows if other is not row], region)
+        row
+        for row in rows
+        if not covered(row, [other for other in rows if other is not row], region, theorem.shares)
     )
 
 
@@ -262,7 +265,8 @@ def expanded(
     known = theorem.expanded_definitions(kept)
     found: dict[tuple[tuple[str, Fraction], ...], Monomial] = {}
     for part in theorem.parts.values():
-        for mono in monomials(expand_in_t(scheduled(theorem, part.xreplace(known), schedule), order)):
+        chosen = scheduled(theorem, part.xreplace(known), schedule)
+        for mono in monomials(expand_in_t(chosen, order, theorem.shares), theorem.shares):
             found.setdefault(mono.exponents, mono)
     return list(found.values())
 
@@ -276,13 +280,14 @@ def scheduled_region(
         [scheduled(theorem, theorem.expand(e), schedule) for e in (c.left, c.right)]
         for c in theorem.conditions
     )
-    return ordered(sides)
+    return ordered(sides, theorem.shares)
 
 
-def ordered(pairs: Iterable[Sequence[Expr]]) -> list[dict[str, Fraction]]:
+def ordered(pairs: Iterable[Sequence[Expr]], shares: Shares = SHARES) -> list[dict[str, Fraction]]:
     """Of each ``left <= right`` between monomials the exponents of right/left."""
     rows = []
-    for left, right in (map(monomials, pair) for pair in pairs):
+    for pair in pairs:
+        left, right = (monomials(side, shares) for side in pair)
         if len(left) == len(right) == 1:
             row = dict(right[0].exponents)
             for name, e in left[0].exponents:
@@ -291,14 +296,19 @@ def ordered(pairs: Iterable[Sequence[Expr]]) -> list[dict[str, Fraction]]:
     return rows
 
 
-def covered(one: Monomial, by: Sequence[Monomial], region: Sequence[Mapping[str, Fraction]] = ()) -> bool:
+def covered(
+    one: Monomial,
+    by: Sequence[Monomial],
+    region: Sequence[Mapping[str, Fraction]] = (),
+    shares: Shares = SHARES,
+) -> bool:
     """Is ``one`` at most a constant times the sum of ``by`` for large T, K, m, small gaps, and in
     ``region``?"""
     if not by:
         return False
     rows = [*region, *RELATIONS]
     names = sorted({n for mono in (one, *by) for n, _ in mono.exponents} | {n for row in rows for n in row})
-    sign = {n: _direction(n) for n in names}
+    sign = {n: _direction(n, shares) for n in names}
     rays = [{n: Fraction(s)} for n, s in sign.items() if s] + rows
     # one - sum_j w_j by_j = - sum_i y_i ray_i, w >= 0, sum w = 1, y >= 0
     columns = [[float(mono[n]) for n in names] for mono in by]
@@ -313,9 +323,9 @@ def covered(one: Monomial, by: Sequence[Monomial], region: Sequence[Mapping[str,
     return bool(answer.status == 0)
 
 
-def _direction(atom: str) -> int:
+def _direction(atom: str, shares: Shares) -> int:
     """+1 for what is at least 1, -1 for what is at most 1 (shares and their gaps), 0 for anything
     positive."""
     if atom in LARGE:
         return 1
-    return -1 if _is_share(atom) or atom.startswith(("1 - ", "lam**")) else 0
+    return -1 if atom in shares or atom.startswith(("1 - ", "lam**")) else 0

@@ -13,7 +13,7 @@ from typing import Any
 import sympy as sp
 from sympy.core.numbers import Half, NegativeOne, One, Zero
 
-from dfltheory.bounds.symbols import BUILT_IN, GLOSSARY
+from dfltheory.bounds.symbols import GLOSSARY
 from dfltheory.bounds.units import Expr
 from dfltheory.errors import InputError
 
@@ -35,13 +35,13 @@ lag, count = sp.Symbol("lag", integer=True, positive=True), sp.Symbol("count", i
 _NUMBERS = (sp.Integer, sp.Rational, Zero, One, NegativeOne, Half)
 _OPERATIONS = (sp.Add, sp.Mul, sp.Pow, sp.Max, sp.Min)
 _RESERVED = MappingProxyType(
-    {name: GLOSSARY[name].symbol for name in BUILT_IN} | {"k": k, "lag": lag, "count": count}
+    {name: entry.symbol for name, entry in GLOSSARY.items()} | {"k": k, "lag": lag, "count": count}
 )
 _WHOLE = MappingProxyType(
     {
-        GLOSSARY[name].symbol: sp.Dummy(name, integer=True, positive=GLOSSARY[name].low > 0, nonnegative=True)
-        for name in BUILT_IN
-        if GLOSSARY[name].whole
+        entry.symbol: sp.Dummy(name, integer=True, positive=entry.low > 0, nonnegative=True)
+        for name, entry in GLOSSARY.items()
+        if entry.integer
     }
 )
 _REST = sp.Dummy("rest", integer=True, nonnegative=True)

@@ -1,36 +1,129 @@
-"""A theorem by whatever it is called: itself, a key of the registry, or where a user's own stands."""
+"""A theorem by its name: itself, a key of the registry, a theorem file, or a user's Python object.
+
+This is the only place where names of theorems are resolved. Every command and function that takes a theorem
+takes each of these forms.
+"""
 
 from __future__ import annotations
 
-from dfltheory.bounds import registry
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
+from dfltheory.bounds.registry import REGISTRY, Registry
 from dfltheory.bounds.theorem import Theorem
-from dfltheory.errors import InputError
-from dfltheory.own import own
+from dfltheory.bounds.theorem_file import read_theorem_file, with_parents
+from dfltheory.errors import InputError, UnknownNameError
+from dfltheory.own import Trust, own
+
+_FILE = re.compile(r"(?P<path>.+\.toml)(?::(?P<key>[^:]+))?(?::(?P<variant>[^:]+))?", re.IGNORECASE)
 
 
-def load(reference: Theorem | str, variant: str | None = None) -> Theorem:
+def is_registered_key(reference: Theorem | str) -> bool:
+    """Is it written as a key of the registry, and not as a file, an object or a theorem itself?"""
+    return isinstance(reference, str) and ":" not in reference and not names_theorem_file(reference)
+
+
+def names_theorem_file(reference: object) -> bool:
+    """Does it name a theorem file, or a statement of one?"""
+    return isinstance(reference, str) and _FILE.fullmatch(reference) is not None
+
+
+def load(reference: Theorem | str, variant: str | None = None, *, trust: Trust = False) -> Theorem:
     """The theorem that ``reference`` names.
 
     Parameters
     ----------
-    reference : a Theorem, which is taken as it is; a key of the registry; or ``FILE.py:NAME`` or
-        ``MODULE:NAME``, where a user's own theorem stands. The file or module is imported: it is code that
-        the caller trusts
-    variant : of a registered statement; its first one, ``printed`` as a rule, where none is given
+    reference : a Theorem, which is taken as it is; a key of the registry; ``FILE.toml``, the only statement
+        of a theorem file; ``FILE.toml:KEY`` or ``FILE.toml:KEY:VARIANT``, one of several; or ``FILE.py:NAME``
+        or ``MODULE:NAME``, a user's own object. That file or module is imported: it is code that the caller
+        trusts
+    variant : of a registered statement or of a theorem file; its first one where none is given
+    trust : may a theorem file name code as ``FILE.py:NAME``? It is imported, and so it runs
 
     Raises
     ------
     UnknownNameError
-        No statement of the registry is called so.
+        No statement of the registry or of the file is called so.
     InputError
-        There is no such file, module or name; what stands there is no theorem; a ``variant`` is given with a
-        theorem that has its own.
+        There is no such file, module or name; it is no theorem; a theorem file has several statements and
+        none is named; a ``variant`` is given with a theorem that has another one.
     """
-    if isinstance(reference, str) and ":" not in reference:
-        return registry.get(reference, variant or registry.variants(reference)[0])
+    if is_registered_key(reference):
+        key = str(reference)
+        return REGISTRY.get(key, variant or REGISTRY.variants(key)[0])
+    found = load_all(reference, None if variant is None else (variant,), trust=trust)
+    keys = list(dict.fromkeys(theorem.key for theorem in found))
+    if len(keys) > 1:
+        raise InputError(
+            f"{reference} has several statements, {', '.join(keys)}: name one, as {reference}:{keys[0]}"
+        )
+    return found[0]
+
+
+def load_all(
+    reference: Theorem | str,
+    variants: Iterable[str] | None = None,
+    *,
+    trust: Trust = False,
+    registry: Registry = REGISTRY,
+) -> tuple[Theorem, ...]:
+    """The theorems that ``reference`` names: all variants of a key, all statements of a theorem file.
+
+    Parameters
+    ----------
+    reference, trust : see :func:`load`
+    variants : these variants alone, in this order; None: all
+    registry : where keys are looked up
+    """
+    if is_registered_key(reference):
+        key = str(reference)
+        names = registry.variants(key) if variants is None else variants
+        return tuple(registry.get(key, variant) for variant in names)
+    if not names_theorem_file(reference):
+        found = _object(reference)
+        for variant in variants or ():
+            if variant != found.variant:
+                raise InputError(
+                    f"{found} is given as an object: its variant is not {variant!r}: leave it out"
+                )
+        return (found,)
+    stated = _of_file(reference, trust)
+    if variants is None:
+        return stated
+    known = {theorem.variant for theorem in stated}
+    chosen: list[Theorem] = []
+    for variant in variants:
+        if variant not in known:
+            raise UnknownNameError(f"variant of {reference}", variant, known)
+        chosen += [theorem for theorem in stated if theorem.variant == variant]
+    return tuple(chosen)
+
+
+def _of_file(reference: object, trust: Trust) -> tuple[Theorem, ...]:
+    """The statements of a theorem file that a reference names."""
+    match = _FILE.fullmatch(str(reference))
+    assert match is not None, "names_theorem_file has said so"
+    found = with_parents(read_theorem_file(Path(match["path"]), trust=trust).theorems)
+    if match["key"] is None:
+        return found
+    of_key = tuple(theorem for theorem in found if theorem.key == match["key"])
+    if not of_key:
+        raise UnknownNameError(f"statement of {match['path']}", match["key"], {t.key for t in found})
+    if match["variant"] is None:
+        return of_key
+    of_variant = tuple(theorem for theorem in of_key if theorem.variant == match["variant"])
+    if not of_variant:
+        known = {theorem.variant for theorem in of_key}
+        raise UnknownNameError(f"variant of {match['key']}", match["variant"], known)
+    return of_variant
+
+
+def _object(reference: Theorem | str) -> Theorem:
     found = own(reference) if isinstance(reference, str) else reference
     if not isinstance(found, Theorem):
         raise InputError(f"{reference} is a {type(found).__name__} there, not a dfltheory.bounds.Theorem")
-    if variant not in (None, found.variant):
-        raise InputError(f"{found} is given as an object: its variant is not {variant!r}")
     return found
+
+
+__all__ = ["is_registered_key", "load", "load_all", "names_theorem_file"]

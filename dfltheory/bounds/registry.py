@@ -1,42 +1,237 @@
-"""The registry: every statement by key and variant, found paper by paper at first use.
+"""The registry: statements by key and variant, found paper by paper at first use.
 
-A paper is a module or a folder in ``dfltheory/bounds/papers/``, or an entry point of the group
-``dfltheory.papers`` in any installed package.  It has a ``PAPER`` (:class:`Paper`) and ``statements()``; a
-folder may divide the latter into ``printed`` and ``corrected``.
+A paper of the package is a theorem file ``dfltheory/bounds/papers/PAPER.toml``. A paper of another package is
+an entry point of the group ``dfltheory.papers``: a module with a ``PAPER`` (:class:`Paper`) and
+``statements()``; a folder may divide the latter into modules ``printed`` and ``corrected``. The functions of
+this module are methods of :data:`REGISTRY`.
 """
 
 from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
-from importlib.metadata import entry_points
-from types import ModuleType
+from pathlib import Path
+from types import MappingProxyType, ModuleType
 from typing import TYPE_CHECKING
 
-from dfltheory.bounds import papers as _papers
 from dfltheory.bounds.paper import Paper
 from dfltheory.errors import InputError, UnknownNameError
 
 if TYPE_CHECKING:
+    from dfltheory.bounds.package_file import PackageFile
     from dfltheory.bounds.theorem import Theorem
 
+FOLDER = Path(__file__).parent / "papers"
+"""The theorem files of the package."""
 GROUP = "dfltheory.papers"
 """The entry points by which other packages bring papers: name = the paper's key, value = its module."""
 
-_STATEMENTS = ("printed", "corrected")
+_PARTS = ("printed", "corrected")
+"""Modules of a paper's folder that may hold statements."""
 _MAIN = ("theorem", "corollary", "rate", "lower bound")
 """Kinds of statements that ``keys`` lists."""
-_ADDED: ContextVar[tuple[Theorem, ...]] = ContextVar("added", default=())
+
+Statements = Mapping[str, Mapping[str, "Theorem"]]
+"""Statements by key and variant."""
+
+
+class Registry:
+    """Statements by key and variant.
+
+    Parameters
+    ----------
+    added : statements that are registered in addition to those of the papers
+    """
+
+    def __init__(self, added: Iterable[Theorem] = ()):
+        self.added = tuple(added)
+        self._modules: dict[str, str] = {}
+        self._loaded: dict[str, Statements] = {}
+        self._papers: dict[str, Paper] = {}
+        self._files: dict[str, PackageFile] = {}
+
+    def including(self, added: Iterable[Theorem]) -> Registry:
+        """A registry with further statements, as the lemmas of a paper that a case study states."""
+        larger = Registry((*self.added, *added))
+        larger._modules, larger._loaded = self._modules, self._loaded
+        larger._papers, larger._files = self._papers, self._files
+        return larger
+
+    def clear(self) -> None:
+        """Forget which papers were found and what was read: the next call looks for them again."""
+        self._modules.clear()
+        self._loaded.clear()
+        self._papers.clear()
+        self._files.clear()
+
+    # -- papers ----------------------------------------------------------------------------------------
+
+    def discover(self) -> Mapping[str, str]:
+        """Papers, by the first word of their keys, and their files or modules; the package's own first.
+
+        Raises
+        ------
+        InputError
+            Two papers have the same name.
+        """
+        if not self._modules:
+            self._modules.update(_found_modules())
+        return self._modules
+
+    def papers(self) -> tuple[str, ...]:
+        """The names of papers: the first words of keys."""
+        return tuple(self.discover())
+
+    def paper(self, name: str) -> Paper:
+        """Title, citation and provenance of a paper."""
+        self.load(name)
+        return self._papers[name]
+
+    def load(self, paper: str) -> Statements:
+        """The statements of a paper by key and variant; they are read at the first call.
+
+        Raises
+        ------
+        UnknownNameError
+            There is no such paper.
+        InputError
+            A key does not begin with the paper's name, or a statement is given twice.
+        """
+        place = self._module(paper)
+        if paper not in self._loaded:
+            file = self._file(paper)
+            known, theorems = _of_module(place) if file is None else (file.paper, file.theorems())
+            self._loaded[paper] = _by_name(paper, place, theorems)
+            self._papers[paper] = known
+        own = self._loaded[paper]
+        added = [theorem for theorem in self.added if _paper_of(theorem.key) == paper]
+        if not added:
+            return own
+        larger = {key: dict(variants) for key, variants in own.items()}
+        for theorem in added:
+            larger.setdefault(theorem.key, {})[theorem.variant] = theorem
+        return larger
+
+    def _module(self, paper: str) -> str:
+        own = _own_files()  # entry points of other packages are read only if needed
+        places = own if paper in own else self.discover()
+        if paper not in places:
+            raise UnknownNameError("paper", paper, set(places))
+        return places[paper]
+
+    def _file(self, paper: str) -> PackageFile | None:
+        """The theorem file of a paper of the package."""
+        if paper not in _own_files():
+            return None
+        if paper not in self._files:
+            from dfltheory.bounds.package_file import PackageFile  # imports SymPy
+
+            self._files[paper] = PackageFile(Path(_own_files()[paper]))
+        return self._files[paper]
+
+    def _has(self, paper: str) -> bool:
+        return paper in _own_files() or paper in self.discover()
+
+    # -- statements ------------------------------------------------------------------------------------
+
+    def keys(self, paper: str | None = None, *, all: bool = False) -> tuple[str, ...]:
+        """The keys of theorems, corollaries, rates and lower bounds (of one paper).
+
+        With ``all`` also those of lemmas and controls; controls are also listed if their paper is named.
+
+        >>> bounds.keys("lian2017")   # doctest: +SKIP
+        ('lian2017.rate',)
+        """
+        found = []
+        for name in self.papers() if paper is None else (paper,):
+            for key, variants in self.load(name).items():
+                listed = [t for t in variants.values() if paper is not None or not t.control]
+                if all or any(theorem.kind in _MAIN for theorem in listed):
+                    found.append(key)
+        return tuple(found)
+
+    def variants(self, key: str) -> tuple[str, ...]:
+        """The variants of a statement, ``printed`` first where there is one."""
+        return tuple(self._variants(key))
+
+    def get(self, key: str, variant: str = "printed") -> Theorem:
+        """The statement ``key`` in ``variant``.
+
+        Raises
+        ------
+        UnknownNameError
+            There is no such statement, or it has no such variant.
+        """
+        for theorem in self.added:
+            if (theorem.key, theorem.variant) == (key, variant):
+                return theorem
+        file = self._file(_paper_of(str(key)))
+        found = None if file is None else file.find(key, variant)
+        if found is not None:
+            return found
+        variants = self._variants(key)
+        if variant not in variants:
+            raise UnknownNameError(f"variant of {key}", variant, list(variants))
+        return variants[variant]
+
+    def _variants(self, key: str) -> Mapping[str, Theorem]:
+        paper = _paper_of(str(key))
+        variants = self.load(paper).get(key) if self._has(paper) else None
+        if variants is None:
+            raise UnknownNameError("theorem", key, set(self.keys(all=True)))
+        return variants
+
+    def statements(self, paper: str | None = None) -> tuple[Theorem, ...]:
+        """Every statement in every variant (of one paper)."""
+        names = self.papers() if paper is None else (paper,)
+        loaded = (variants for name in names for variants in self.load(name).values())
+        return tuple(theorem for variants in loaded for theorem in variants.values())
+
+    def resting_on(self, networks: Iterable[str]) -> tuple[str, ...]:
+        """The theorems and corollaries that assume one of these laws of the network, as their scopes name
+        them.
+
+        >>> bounds.resting_on(graphs.check_mixing_matrix(W).breaks)   # doctest: +SKIP
+        """
+        first = (self.get(key, self.variants(key)[0]) for key in self.keys())
+        wanted = set(networks)
+        kinds = ("theorem", "corollary")
+        return tuple(t.key for t in first if t.kind in kinds and t.scope.network in wanted)
+
+    def known(self, key: str, variant: str) -> bool:
+        """Is there a registered statement of this key and variant?"""
+        paper = _paper_of(key)
+        return self._has(paper) and variant in self.load(paper).get(key, {})
+
+    def registered(self, theorem: Theorem) -> bool:
+        """Is ``theorem`` the object that is registered under its key and variant?"""
+        key, variant = theorem.key, theorem.variant
+        return self.known(key, variant) and self.get(key, variant) is theorem
+
+    def peers(self, theorem: Theorem) -> tuple[Theorem, ...]:
+        """The registered statements of the paper of ``theorem``; none if it is of no registered paper."""
+        paper = _paper_of(theorem.key)
+        return self.statements(paper) if self._has(paper) else ()
+
+
+def _paper_of(key: str) -> str:
+    return key.split(".")[0]
 
 
 @cache
-def _modules() -> dict[str, str]:
-    """Paper (the first word of its keys) -> its module; the package's own first, by name."""
-    found = {name: f"{_papers.__name__}.{name}" for _, name, _ in pkgutil.iter_modules(_papers.__path__)}
+def _own_files() -> Mapping[str, str]:
+    """The package's papers and their theorem files, by name."""
+    files = sorted(FOLDER.glob("*.toml"))
+    return MappingProxyType({path.stem: str(path) for path in files})
+
+
+def _found_modules() -> dict[str, str]:
+    """Paper -> its file or module; the package's own first, by name."""
+    from importlib.metadata import entry_points  # slow to import
+
+    found = dict(_own_files())
     for point in sorted(entry_points(group=GROUP), key=lambda p: p.name):
         if point.name in found:
             raise InputError(
@@ -46,139 +241,49 @@ def _modules() -> dict[str, str]:
     return found
 
 
-@cache
-def _part(name: str, part: str) -> ModuleType | None:
-    """One module of a paper: the paper itself as ``""``, a module of its folder, or None."""
-    if name not in _modules():
-        raise UnknownNameError("paper", name, set(_modules()))
-    top = importlib.import_module(_modules()[name])
-    if not part:
-        return top
+def _modules_of(name: str) -> Iterator[ModuleType]:
+    """The modules of a paper that may hold its statements: the paper itself, and modules of its folder."""
+    top = importlib.import_module(name)
+    yield top
     within = {module for _, module, _ in pkgutil.iter_modules(getattr(top, "__path__", []))}
-    return importlib.import_module(f"{top.__name__}.{part}") if part in within else None
+    for part in _PARTS:
+        if part in within:
+            yield importlib.import_module(f"{name}.{part}")
 
 
-def papers() -> tuple[str, ...]:
-    """The papers' names: the first words of keys."""
-    return tuple(_modules())
-
-
-def paper(name: str) -> Paper:
-    """What is said of a paper once."""
-    if name not in _modules():
-        raise UnknownNameError("paper", name, set(_modules()))
-    module = importlib.import_module(_modules()[name])
-    known = getattr(module, "PAPER", None)
+def _of_module(name: str) -> tuple[Paper, list[Theorem]]:
+    """What a module of another package says of its paper, and its statements."""
+    modules = list(_modules_of(name))
+    known = getattr(modules[0], "PAPER", None)
     if not isinstance(known, Paper):
-        raise InputError(f"{module.__name__} has no PAPER = Paper(title, citation): give it")
-    return known
+        raise InputError(f"{name} has no PAPER = Paper(title, citation): give it")
+    stated = (module for module in modules if hasattr(module, "statements"))
+    return known, [theorem for module in stated for theorem in module.statements()]
 
 
-@cache
-def _of_paper(name: str) -> dict[str, dict[str, Theorem]]:
+def _by_name(paper: str, place: str, theorems: Iterable[Theorem]) -> Statements:
+    """The statements of a paper by key and variant."""
     found: dict[str, dict[str, Theorem]] = {}
-    for part in ("", *_STATEMENTS):
-        module = _part(name, part)
-        if module is None or not hasattr(module, "statements"):
-            continue
-        for theorem in module.statements():
-            if not theorem.key.startswith(f"{name}."):
-                raise InputError(f"{theorem} is stated in {module.__name__}: its key must begin with {name}.")
-            variants = found.setdefault(theorem.key, {})
-            if theorem.variant in variants:
-                raise InputError(f"{theorem} is stated twice in {_modules()[name]}")
-            variants[theorem.variant] = theorem
+    for theorem in theorems:
+        if _paper_of(theorem.key) != paper:
+            raise InputError(f"{theorem} is stated in {place}: its key must begin with {paper}.")
+        variants = found.setdefault(theorem.key, {})
+        if theorem.variant in variants:
+            raise InputError(f"{theorem} is stated twice in {place}")
+        variants[theorem.variant] = theorem
     return found
 
 
-def _stated(name: str) -> dict[str, dict[str, Theorem]]:
-    """The statements of a paper by key and variant, those of :func:`including` among them."""
-    own = _of_paper(name)
-    added = [theorem for theorem in _ADDED.get() if theorem.key.startswith(f"{name}.")]
-    if not added:
-        return own
-    stated = {key: dict(variants) for key, variants in own.items()}
-    for theorem in added:
-        stated.setdefault(theorem.key, {})[theorem.variant] = theorem
-    return stated
+REGISTRY = Registry()
+"""The statements of the package and of installed packages."""
 
-
-@contextmanager
-def including(added: Iterable[Theorem]) -> Iterator[None]:
-    """Within: these statements are registered as well, as the lemmas of a paper that a case study states."""
-    token = _ADDED.set((*_ADDED.get(), *added))
-    try:
-        yield
-    finally:
-        _ADDED.reset(token)
-
-
-def keys(paper: str | None = None, *, all: bool = False) -> tuple[str, ...]:
-    """The keys of theorems, corollaries, rates and lower bounds (of one paper); with ``all`` also of lemmas.
-
-    >>> bounds.keys("lian2017")   # doctest: +SKIP
-    ('lian2017.rate',)
-    """
-    if paper is not None and paper not in _modules():
-        raise UnknownNameError("paper", paper, set(_modules()))
-    found = []
-    for name in _modules() if paper is None else (paper,):
-        for key, variants in _stated(name).items():
-            if all or any(theorem.kind in _MAIN for theorem in variants.values()):
-                found.append(key)
-    return tuple(found)
-
-
-def variants(key: str) -> tuple[str, ...]:
-    """The variants of a statement, ``printed`` first where there is one."""
-    paper = str(key).split(".")[0]
-    if paper not in _modules() or key not in _stated(paper):
-        raise UnknownNameError("theorem", key, set(keys(all=True)))
-    return tuple(_stated(paper)[key])
-
-
-def get(key: str, variant: str = "printed") -> Theorem:
-    """The statement ``key`` in ``variant``.
-
-    Raises
-    ------
-    UnknownNameError
-        No statement is called so, or it has no such variant; the nearest names are told.
-    """
-    known = variants(key)
-    if variant not in known:
-        raise UnknownNameError(f"variant of {key}", variant, list(known))
-    return _stated(key.split(".")[0])[key][variant]
-
-
-def statements(paper: str | None = None) -> tuple[Theorem, ...]:
-    """Every statement in every variant (of one paper)."""
-    return tuple(get(key, variant) for key in keys(paper, all=True) for variant in variants(key))
-
-
-def resting_on(networks: Iterable[str]) -> tuple[str, ...]:
-    """The theorems and corollaries that assume one of these laws of the network, as their scopes name them.
-
-    >>> bounds.resting_on(graphs.check_mixing_matrix(W).breaks)   # doctest: +SKIP
-    """
-    first = (get(key, variants(key)[0]) for key in keys())
-    wanted = set(networks)
-    return tuple(t.key for t in first if t.kind in ("theorem", "corollary") and t.scope.network in wanted)
-
-
-def known(key: str, variant: str) -> bool:
-    """Is there a registered statement of this key and variant?"""
-    paper = key.split(".")[0]
-    return paper in _modules() and variant in _stated(paper).get(key, {})
-
-
-def registered(theorem: Theorem) -> bool:
-    """Is ``theorem`` the object that the registry holds under its key and variant?"""
-    key, variant = theorem.key, theorem.variant
-    return known(key, variant) and get(key, variant) is theorem
-
-
-def peers(theorem: Theorem) -> tuple[Theorem, ...]:
-    """The registered statements of the paper of ``theorem``; none where it is of no registered paper."""
-    paper = theorem.key.split(".")[0]
-    return statements(paper) if paper in _modules() else ()
+papers = REGISTRY.papers
+paper = REGISTRY.paper
+keys = REGISTRY.keys
+variants = REGISTRY.variants
+get = REGISTRY.get
+statements = REGISTRY.statements
+resting_on = REGISTRY.resting_on
+known = REGISTRY.known
+registered = REGISTRY.registered
+peers = REGISTRY.peers

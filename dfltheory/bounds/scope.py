@@ -7,11 +7,13 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from dfltheory.bounds.algorithm_names import checked_algorithm, checked_hyperparameters
-from dfltheory.bounds.symbols import GLOSSARY
 from dfltheory.constants import FRESH_ROUND, FRESH_STEP, SEQUENCES
 from dfltheory.errors import InputError, one_of
 
 Law = Literal["definition 1", "symmetric", "doubly stochastic", "column-stochastic", "none"]
+
+ANY = "any"
+"""The value of a hyperparameter in a scope that covers all of its values."""
 
 LAWS: dict[str, str] = {
     "definition 1": "symmetric, doubly stochastic and primitive (Definition 1)",
@@ -63,14 +65,15 @@ class Scope:
             raise InputError('algorithms of a scope must be a tuple of classes or names, as ("DFedSAM",)')
         for algorithm in self.algorithms:
             checked_algorithm(algorithm)
+        for name in ("letters", "notation"):
+            if not isinstance(getattr(self, name), Mapping):
+                raise InputError(f"{name} = {getattr(self, name)!r} must be a mapping by name")
         checked_hyperparameters(self.algorithms, self.letters)
-        if not callable(self.network) and self.network not in LAWS:
+        if not callable(self.network) and self.network not in tuple(LAWS):
             raise InputError(
                 f"network = {self.network!r} must be one of {', '.join(LAWS)}, or a function that takes a "
                 "matrix and says what it breaks"
             )
-        for name in self.notation:
-            one_of("quantity of the glossary (notation)", name, GLOSSARY)
         for name in ("common_start", "bounded_gradients", "two_blocks", "samplewise"):
             if not isinstance(getattr(self, name), bool):
                 raise InputError(f"{name} = {getattr(self, name)!r} must be True or False")

@@ -8,14 +8,14 @@ hash is not in the file is *not examined*. ``python -m validation.statuses`` wri
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from dfltheory.bounds.canonical import statement_hash
-from dfltheory.errors import DataError
+from dfltheory.documents import maybe, number, one_of, record, text, tuple_of
+from dfltheory.errors import DataError, InputError
 
 if TYPE_CHECKING:
     from dfltheory.bounds.clauses import Statement
@@ -78,7 +78,14 @@ class Status:
 
 
 _FIELDS = ("kind", "how", "ratio", "counterexample", "command", "search", "name")
-_TEXTS = ("how", "command", "search", "name")
+_STATUS = record(
+    {"kind": one_of(*KINDS)},
+    {
+        **dict.fromkeys(("how", "command", "search", "name"), text),
+        "counterexample": tuple_of(text, LINES),
+        "ratio": maybe(number()),
+    },
+)
 NOT_EXAMINED = Status()
 
 
@@ -95,30 +102,11 @@ def status_from_dict(document: Any) -> Status:
     DataError
         A field is unknown or is not what it must be.
     """
-    if not isinstance(document, Mapping):
-        raise DataError(f"a status must be a mapping, not {type(document).__name__}")
-    unknown = sorted(set(document) - set(_FIELDS))
-    if unknown:
-        raise DataError(f"a status has no field {unknown[0]!r:.40}; known: {', '.join(_FIELDS)}")
-    kind = document.get("kind")
-    if kind not in KINDS:
-        raise DataError(f"status.kind = {kind!r:.40} must be one of {', '.join(KINDS)}")
-    texts = {name: document.get(name, "") for name in _TEXTS}
-    for name, text in texts.items():
-        if not isinstance(text, str):
-            raise DataError(f"status.{name} must be text")
-    lines = document.get("counterexample", [])
-    if (
-        not isinstance(lines, list | tuple)
-        or len(lines) > LINES
-        or not all(isinstance(x, str) for x in lines)
-    ):
-        raise DataError(f"status.counterexample must be at most {LINES} lines of text")
-    ratio = document.get("ratio")
-    if isinstance(ratio, bool) or not isinstance(ratio, int | float | None):
-        raise DataError("status.ratio must be a number")
-    ratio = None if ratio is None else float(ratio)
-    return Status(kind=kind, ratio=ratio, counterexample=tuple(lines), **texts)
+    try:
+        values = _STATUS("status", document)
+    except InputError as wrong:
+        raise DataError(str(wrong)) from wrong
+    return Status(**values)
 
 
 @cache

@@ -1,6 +1,7 @@
-"""The glossary: every quantity that a theorem may speak of, with its name, unit, range and meaning.
+"""The glossary: quantities with one name in all papers, in SymPy, in code and in the docs.
 
-One name for one thing in SymPy, in code and in the docs, across papers. Read a symbol as an attribute::
+It is immutable. A theorem brings what it lacks in ``Theorem.quantities``, which holds for that theorem alone.
+Read a symbol as an attribute::
 
     >>> from dfltheory.bounds import symbols as s
     >>> s.L * s.eta
@@ -12,14 +13,19 @@ One name for one thing in SymPy, in code and in the docs, across papers. Read a 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import sympy as sp
 
 from dfltheory.bounds.units import ONE, Unit, unit
 from dfltheory.errors import InputError
+
+if TYPE_CHECKING:
+    import numpy as np
 
 GRADIENT = unit(f=1, x=-1)
 GRADIENT_SQ = GRADIENT**2
@@ -32,9 +38,18 @@ VALUE = unit(f=1)
 
 @dataclass(frozen=True)
 class Quantity:
-    """One glossary entry: ``low`` and ``high`` bound its values; ``open_low`` excludes the end itself.
+    """A quantity of the glossary, or one that a theorem adds to it (``Theorem.quantities``).
 
-    ``neutral`` is the value at which its mechanism is absent (rho = 0: no SAM); ``step`` marks step sizes.
+    Attributes
+    ----------
+    name : an identifier: the name of its symbol, and its keyword in ``Theorem.evaluate``
+    latex, meaning : for readers
+    unit : how it scales with the objective and with lengths
+    low, high, open_low, open_high : its range; an open end is not in it
+    integer : only integers are admissible
+    neutral : the value at which its mechanism is absent (rho = 0: no SAM)
+    step : is it a step size?
+    of : how it is computed: a function, or a reference as text; None: its value is given
     """
 
     name: str
@@ -45,9 +60,10 @@ class Quantity:
     high: float = math.inf
     open_low: bool = False
     open_high: bool = False
-    whole: bool = False
+    integer: bool = False
     neutral: float | None = None
     step: bool = False
+    of: Callable[..., Any] | str | None = None
 
     @property
     def symbol(self) -> sp.Symbol:
@@ -59,7 +75,7 @@ class Quantity:
     @property
     def range(self) -> str:
         """The admissible values in words, e.g. ``in [0, 1)`` or ``a whole number >= 1``."""
-        if self.whole:
+        if self.integer:
             return f"a whole number >= {self.low:g}"
         if self.high < math.inf:
             left, right = "(" if self.open_low else "[", ")" if self.open_high else "]"
@@ -74,7 +90,11 @@ class Quantity:
         InputError
             If it is not a number, not finite, or out of range: one line with the first such value.
         """
+        import numpy as np  # at the first value: reading a statement takes no NumPy
+
         try:
+            if isinstance(value, str):
+                raise TypeError("text")
             array = np.asarray(value, dtype=float)
         except (TypeError, ValueError):
             raise InputError(
@@ -85,7 +105,7 @@ class Quantity:
         good = np.isfinite(array)
         good &= (array > self.low) if self.open_low else (array >= self.low)
         good &= (array < self.high) if self.open_high else (array <= self.high)
-        if self.whole:
+        if self.integer:
             good &= array == np.floor(array)
         if not good.all():
             bad = array[~good].flat[0] if array.ndim else array
@@ -95,7 +115,7 @@ class Quantity:
 
 
 def _count(name: str, meaning: str, latex: str | None = None, neutral: float | None = None) -> Quantity:
-    return Quantity(name, latex or name, ONE, meaning, low=1, whole=True, neutral=neutral)
+    return Quantity(name, latex or name, ONE, meaning, low=1, integer=True, neutral=neutral)
 
 
 _positive = partial(Quantity, open_low=True)
@@ -153,7 +173,7 @@ _ENTRIES = (
     Quantity("sigma_v", r"\sigma_v", _V_GRADIENT, "local noise of grad_v"),
     Quantity("delta_u", r"\delta_u", GRADIENT, "partial gradient diversity; delta in DFedMDC"),
     # -- what lemmas speak of: means over clients along the run -----------------------------------
-    Quantity("t", "t", ONE, "index of a round, from 0", whole=True),
+    Quantity("t", "t", ONE, "index of a round, from 0", integer=True),
     Quantity("G_x", r"G_x", GRADIENT_SQ, "(1/m) sum_i E||grad f(x_i^t)||^2; at z_i^t in DFedSGPSM"),
     Quantity("G_bar", r"\bar G", GRADIENT_SQ, "E||grad f(xbar^t)||^2"),
     Quantity("G_w", r"G_w", GRADIENT_SQ, "E||grad f(w^t)||^2"),
@@ -172,52 +192,70 @@ _ENTRIES = (
     _positive("young", "a", ONE, "parameter of Young's inequality"),
 )
 
-GLOSSARY: dict[str, Quantity] = {entry.name: entry for entry in _ENTRIES}
+_CONVEX = (
+    Quantity("mu", r"\mu", CURVATURE, "strong convexity of f; 0: it is convex"),
+    Quantity(
+        "mu_each", r"\mu_{\mathrm{each}}", CURVATURE, "strong convexity of every f_i; 0: they are convex"
+    ),
+    Quantity("x_star_sq", r"\Delta_\star", LENGTH_SQ, "E||x^0 - x*||^2, x* a minimizer of f"),
+    Quantity("sigma_star", r"\sigma_\star", GRADIENT, "root of (1/m) sum_i ||grad f_i(x*)||^2"),
+    Quantity("dist_now", r"r_t^2", LENGTH_SQ, "||xbar^t - x*||^2, x* a minimizer of f"),
+    Quantity("gap_now", r"D_t", VALUE, "f(xbar^t) - f*"),
+    _positive("offset", r"\gamma", ONE, "step s of the run has eta offset/(offset + s)"),
+    Quantity("Gamma", r"\Gamma", VALUE, "f* minus the mean of the clients' own minima f_i*"),
+)
+
+GLOSSARY: Mapping[str, Quantity] = MappingProxyType({entry.name: entry for entry in (*_ENTRIES, *_CONVEX)})
 """Every quantity by its name: the keyword names of ``Theorem.evaluate``."""
 
-BUILT_IN = frozenset(GLOSSARY)
-"""Those that come with the package; papers and users add theirs (:func:`define`)."""
+WRITTEN_OUT = frozenset(entry.name for entry in _CONVEX)
+"""Quantities whose unit and range are part of a statement's canonical form and of its file, as are those that
+the statement adds to the glossary."""
 
 
-def define(quantity: Quantity) -> sp.Symbol:
-    r"""Add what a paper or a user brings to the glossary, and give its symbol.
+def with_quantities(quantities: Iterable[Quantity]) -> Mapping[str, Quantity]:
+    """The glossary and these quantities, by name."""
+    own = {quantity.name: quantity for quantity in quantities}
+    return MappingProxyType({**GLOSSARY, **own}) if own else GLOSSARY
 
-    >>> tau = define(Quantity("tau", r"\tau", ONE, "delay, in rounds", whole=True))     # doctest: +SKIP
+
+def step_names(glossary: Mapping[str, Quantity] = GLOSSARY) -> tuple[str, ...]:
+    """The names of step sizes, in the order of the glossary."""
+    return tuple(name for name, entry in glossary.items() if entry.step)
+
+
+def checked_new(quantity: Quantity) -> None:
+    """Reject a quantity that no statement can add to the glossary.
 
     Raises
     ------
     InputError
-        The name is taken by another quantity, or is no name at all.
+        Its name is not an identifier, is taken by the glossary, or is what papers call another quantity.
     """
-    if not quantity.name.isidentifier():
-        raise InputError(f"{quantity.name!r} is not a valid name of a quantity: use letters, digits and _")
-    if quantity.name in LETTERS:
-        raise InputError(f"{quantity.name} is what papers call {LETTERS[quantity.name]}: choose another name")
-    known = GLOSSARY.setdefault(quantity.name, quantity)
-    if known != quantity:
+    name = quantity.name
+    if not isinstance(name, str) or not name.isidentifier():
+        raise InputError(f"{name!r} is not a valid name of a quantity: use letters, digits and _")
+    if name in LETTERS:
+        raise InputError(f"{name} is what papers call {LETTERS[name]}: choose another name")
+    if name in GLOSSARY:
+        known = GLOSSARY[name]
         raise InputError(
-            f"the glossary has {known.name} already: {known.meaning} [{known.unit}], {known.range}; what is "
-            f"to be added is {quantity.meaning} [{quantity.unit}], {quantity.range}: choose another name"
+            f"the glossary has {name} already: {known.meaning} [{known.unit}], {known.range}; what is to be "
+            f"added is {quantity.meaning} [{quantity.unit}], {quantity.range}: choose another name"
         )
-    if quantity.neutral is not None:
-        NEUTRAL[quantity.name] = quantity.neutral
-    return quantity.symbol
 
 
-def step_names() -> tuple[str, ...]:
-    """The names of step sizes, in the glossary's order."""
-    return tuple(name for name, entry in GLOSSARY.items() if entry.step)
-
-
-NEUTRAL: dict[str, float] = {n: entry.neutral for n, entry in GLOSSARY.items() if entry.neutral is not None}
+NEUTRAL: Mapping[str, float] = MappingProxyType(
+    {name: entry.neutral for name, entry in GLOSSARY.items() if entry.neutral is not None}
+)
 """Values at which a mechanism is absent: no SAM, one gossip step, no momentum, every round contracts."""
 
-LETTERS: dict[str, str] = {
+LETTERS: Mapping[str, str] = MappingProxyType({
     "n": "m", "psi": "lam", "lambda": "lam", "lambda_": "lam", "eta_l": "eta", "lam_pen": "lam_admm",
     "D0": "f0_gap", "f0_minus_fstar": "f0_gap", "dF": "f0_gap", "X0": "x0_sq", "Q0": "x0_spread",
     "Xi0": "x0_spread",
-}  # fmt: skip
-"""Letters of the papers for which the glossary has a name of its own."""
+})  # fmt: skip
+"""Symbols of the papers for which the glossary has a name of its own."""
 
 
 def __getattr__(name: str) -> sp.Symbol:
@@ -226,4 +264,13 @@ def __getattr__(name: str) -> sp.Symbol:
     raise AttributeError(f"the glossary has no symbol {name!r}")
 
 
-__all__ = ["BUILT_IN", "GLOSSARY", "LETTERS", "NEUTRAL", "Quantity", "define", "step_names"]
+__all__ = [
+    "GLOSSARY",
+    "LETTERS",
+    "NEUTRAL",
+    "WRITTEN_OUT",
+    "Quantity",
+    "checked_new",
+    "step_names",
+    "with_quantities",
+]

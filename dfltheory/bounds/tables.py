@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dfltheory.bounds.symbols import GLOSSARY
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.errors import InputError, MissingExtraError
 from dfltheory.files import replacing
@@ -41,8 +40,14 @@ def axis(text: str) -> tuple[str, np.ndarray]:
             f"{text!r} is not of the form NAME=LOW:HIGH:COUNT (both ends > 0, at most {MOST} points) or "
             "NAME=A,B,C"
         )
-    whole = name in GLOSSARY and GLOSSARY[name].whole
-    return name, np.unique(np.round(points)) if whole else points
+    return name, points
+
+
+def rounded(theorem: Theorem, name: str, points: np.ndarray) -> np.ndarray:
+    """The points of an axis; of an integer those to which they round, once each."""
+    if name in theorem.glossary and theorem.glossary[name].integer:
+        return np.unique(np.round(points))
+    return points
 
 
 def grid_table(theorem: Theorem, axes: Sequence[str], values: Mapping[str, Any]) -> pd.DataFrame:
@@ -53,7 +58,7 @@ def grid_table(theorem: Theorem, axes: Sequence[str], values: Mapping[str, Any])
     for name, points in map(axis, axes):
         if name in named:
             raise InputError(f"the grid has {name} twice: give it once")
-        named[name] = points
+        named[name] = rounded(theorem, name, points)
     if math.prod(map(len, named.values())) > MOST:
         raise InputError(f"the grid has more than {MOST} points: take fewer")
     mesh = np.meshgrid(*named.values(), indexing="ij")

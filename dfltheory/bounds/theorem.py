@@ -1,21 +1,24 @@
-"""A theorem: a statement, and the questions that people ask of it."""
+"""A theorem: a statement, and the questions that people ask of it.
+
+Modules that answer a question are imported when it is asked, so that reading a statement is fast.
+"""
 
 from __future__ import annotations
 
 from functools import cached_property
 from numbers import Real
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import sympy as sp
 
-from dfltheory.bounds.clauses import Condition, Definition, Kind, LeftSide, Number, Statement
+from dfltheory.bounds.clauses import Condition, Definition, Kind, LeftSide, Number, ProofStep, Statement
 from dfltheory.bounds.display import condition_latex, expression_latex
-from dfltheory.bounds.rates import Monomial, leading
-from dfltheory.bounds.status import Status, status_of
-from dfltheory.bounds.symbols import GLOSSARY
-from dfltheory.bounds.tuning import admissible_steps, best_step
 from dfltheory.bounds.units import Expr
 from dfltheory.errors import InputError
+
+if TYPE_CHECKING:
+    from dfltheory.bounds.rates import Monomial
+    from dfltheory.bounds.status import Status
 
 
 class Theorem(Statement):
@@ -37,6 +40,7 @@ class Theorem(Statement):
     order : stated as O(.) only, so that ``evaluate`` gives the expression without its constant
     of : key and variant of the statement that this one is drawn from, or that statement itself, for a
         corollary, a rate, and a theorem that is stated in O(.)
+    quantities : what it adds to the glossary, which holds for it alone
     """
 
     def derivative(self, name: str) -> Expr:
@@ -61,12 +65,28 @@ class Theorem(Statement):
         body = " \\\\ ".join(lines)
         return rf"\begin{{aligned}} {body} \end{{aligned}}"
 
+    def to_toml(self) -> str:
+        """The statement as a theorem file, which :func:`dfltheory.bounds.load` reads.
+
+        Raises
+        ------
+        InputError
+            A formula has a function, or the scope a class or a law, that a file cannot carry.
+        """
+        from dfltheory.bounds.theorem_writer import theorems_to_toml
+
+        return theorems_to_toml((self,))
+
     def largest_step(self, name: str | None = None, **values: Any) -> float:
         """The largest admissible step size for given constants (inf where no condition bounds it)."""
+        from dfltheory.bounds.tuning import admissible_steps
+
         return admissible_steps(self, name, **values).high
 
     def best_step(self, name: str | None = None, **values: Any) -> tuple[float, float]:
         """The admissible step size at which the bound is least, and that bound."""
+        from dfltheory.bounds.tuning import best_step
+
         return best_step(self, name, **values)
 
     def step_sizes(self, **values: float) -> dict[str, float]:
@@ -82,7 +102,7 @@ class Theorem(Statement):
                 raise InputError(f"the schedule of {self} needs {', '.join(missing)} for {name}: give it")
             given = {s: values[s.name] for s in expression.free_symbols}
             for s, value in given.items():  # subs would parse, and run, a string
-                checked = float(GLOSSARY[s.name].check(value))
+                checked = float(self.glossary[s.name].check(value))
                 given[s] = value if isinstance(value, Real) else checked
             try:
                 chosen[name] = float(expression.subs(given))
@@ -94,14 +114,18 @@ class Theorem(Statement):
     @cached_property
     def status(self) -> Status:
         """Whether the statement is refuted, proved or not examined, by its content."""
+        from dfltheory.bounds.status import status_of
+
         return status_of(self)
 
     def rate(self) -> tuple[Monomial, ...]:
         """The leading monomials of the bound under its schedule."""
+        from dfltheory.bounds.rates import leading
+
         return leading(self)
 
     def __repr__(self) -> str:
         return f"<Theorem {self.key} {self.variant}: {self.title}>"
 
 
-__all__ = ["Condition", "Definition", "Kind", "LeftSide", "Number", "Theorem"]
+__all__ = ["Condition", "Definition", "Kind", "LeftSide", "Number", "ProofStep", "Theorem"]

@@ -12,7 +12,7 @@ import sympy as sp
 
 from dfltheory.bounds.clauses import Statement
 from dfltheory.bounds.regions import compiled, conditions_of, equalities
-from dfltheory.bounds.symbols import GLOSSARY, step_names
+from dfltheory.bounds.symbols import Quantity
 from dfltheory.bounds.units import Expr
 from dfltheory.errors import ConditionError, InputError
 
@@ -46,7 +46,7 @@ def step_name(theorem: Statement, name: str | None = None) -> str:
         if name not in theorem.needs:
             raise InputError(f"{theorem} has no {name}; it depends on {', '.join(theorem.needs)}")
         return name
-    steps = [n for n in step_names() if n in theorem.needs]
+    steps = theorem.step_names
     if not steps:
         raise InputError(f"{theorem} has no step size")
     return steps[0]
@@ -56,13 +56,13 @@ def step_name(theorem: Statement, name: str | None = None) -> str:
 def _tied(theorem: Statement, name: str) -> dict[str, Expr]:
     """Step sizes that an equality among the conditions ties to ``name``, as expressions in it."""
     tied: dict[str, Expr] = {}
-    for step, solution in equalities(conditions_of(theorem))[0].items():
-        inside = [n for n in step_names() if n in {s.name for s in solution.free_symbols}]
+    for step, solution in equalities(conditions_of(theorem), theorem.glossary)[0].items():
+        inside = [n for n in theorem.step_names if n in {s.name for s in solution.free_symbols}]
         if name in inside:
             tied[step] = solution
         elif name == step and inside:
-            other = GLOSSARY[inside[0]].symbol
-            tied[inside[0]] = sp.solve(solution - GLOSSARY[step].symbol, other)[0]
+            other = theorem.symbols[inside[0]]
+            tied[inside[0]] = sp.solve(solution - theorem.symbols[step], other)[0]
     return tied
 
 
@@ -87,12 +87,12 @@ def all_hold(theorem: Statement, values: Mapping[str, Any]) -> np.ndarray:
     return good
 
 
-def _unit(name: str, values: dict[str, Any]) -> float:
+def _unit(name: str, values: dict[str, Any], glossary: Mapping[str, Quantity]) -> float:
     """One step size in the units of the given quantities: their sizes tell the scales of f, x and v (by least
     squares of their logarithms), and these that of the step, so that the search is the same in all units."""
-    plain = {n: v for n, v in values.items() if n in GLOSSARY and isinstance(v, (int, float))}
+    plain = {n: v for n, v in values.items() if n in glossary and isinstance(v, (int, float))}
     sizes = {n: abs(float(v)) for n, v in plain.items() if 0 < abs(v) < np.inf}
-    rows = [[float(e) for _, e in GLOSSARY[n].unit.scales] for n in (*sizes, name)]
+    rows = [[float(e) for _, e in glossary[n].unit.scales] for n in (*sizes, name)]
     scales = np.linalg.lstsq(np.array(rows[:-1]).reshape(-1, 3), np.log([*sizes.values()]), rcond=None)[0]
     return float(np.exp(np.array(rows[-1]) @ scales))
 
@@ -112,7 +112,7 @@ def admissible_steps(theorem: Statement, name: str | None = None, **values: Any)
     name = step_name(theorem, name)
     if lists := [n for n, v in values.items() if np.ndim(v)]:
         raise InputError(f"one step size is sought at one number for each quantity, not several {lists[0]}")
-    grid = _unit(name, values) * _GRID
+    grid = _unit(name, values, theorem.glossary) * _GRID
 
     def holds(steps: Any) -> np.ndarray:
         return all_hold(theorem, _with_step(theorem, name, steps, values))
@@ -157,7 +157,7 @@ def best_step(theorem: Statement, name: str | None = None, **values: Any) -> tup
     """
     name = step_name(theorem, name)
     interval = admissible_steps(theorem, name, **values)
-    unit = _unit(name, values)
+    unit = _unit(name, values, theorem.glossary)
     low, high = np.log(max(interval.low, 1e-14 * unit)), np.log(min(interval.high, 1e8 * unit))
 
     def bound(log_step: np.ndarray | float) -> Any:
@@ -189,10 +189,10 @@ def dominance(theorem: Statement, vary: str, over: Any, **values: Any) -> list[R
     InputError
         Nothing like ``vary`` in the theorem, or a term that is no finite number somewhere.
     """
-    if vary not in GLOSSARY or vary not in theorem.needs:
+    if vary not in theorem.needs:
         raise InputError(f"{theorem} does not depend on {vary!r}; it depends on {', '.join(theorem.needs)}")
     grid = np.asarray(over, dtype=float).ravel()
-    grid = np.unique(np.round(grid) if GLOSSARY[vary].whole else grid)
+    grid = np.unique(np.round(grid) if theorem.glossary[vary].integer else grid)
     terms = theorem.evaluate_terms(where="ignore", **{**values, vary: grid})
     names = list(terms)
     table = np.array([np.broadcast_to(terms[n], grid.shape) for n in names])

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 import sympy as sp
 
-from dfltheory.bounds import registry
 from dfltheory.bounds.rates import covered, leading
-from dfltheory.bounds.regions import admissible, at, conditions_of
+from dfltheory.bounds.regions import admissible, at, bound_at, conditions_of, joint_glossary
+from dfltheory.bounds.registry import REGISTRY, Registry
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.checks.corollaries import hidden_by
 from dfltheory.checks.finding import Finding, check, error, found, note, numbers, warning
@@ -19,17 +19,21 @@ _TOLERANCE = 1e-9
 _POINTS = 1000
 
 
-def has_agreement(theorem: Theorem) -> bool:
+def has_agreement(theorem: Theorem, registry: Registry = REGISTRY) -> bool:
     """Does it have definitions, or another variant to compare with?"""
-    return bool(theorem.definitions) or bool(_compared(theorem))
+    return bool(theorem.definitions) or bool(_compared(theorem, registry))
 
 
 @check("agreement")
-def check_agreement(theorem: Theorem, variants: Mapping[str, Theorem] | None = None) -> Iterator[Finding]:
+def check_agreement(
+    theorem: Theorem,
+    variants: Mapping[str, Theorem] | None = None,
+    registry: Registry = REGISTRY,
+) -> Iterator[Finding]:
     """The statement against its other variants as printed, and its definitions."""
     yield from unused_definitions(theorem)
-    yield from twice_defined(theorem)
-    for name, other in _compared(theorem, variants).items():
+    yield from twice_defined(theorem, registry)
+    for name, other in _compared(theorem, registry, variants).items():
         if name.startswith("corrected"):
             yield from against_corrected(theorem, other)
         elif theorem.order:
@@ -38,17 +42,23 @@ def check_agreement(theorem: Theorem, variants: Mapping[str, Theorem] | None = N
             yield from compare_values(theorem, other)
 
 
-def _compared(theorem: Theorem, variants: Mapping[str, Theorem] | None = None) -> dict[str, Theorem]:
+def _compared(
+    theorem: Theorem, registry: Registry, variants: Mapping[str, Theorem] | None = None
+) -> dict[str, Theorem]:
     """The variants with which a printed statement is compared; none for other variants."""
     if not theorem.variant.startswith("printed"):
         return {}
     others = variants or {t.variant: t for t in registry.peers(theorem) if t.key == theorem.key}
-    return {
-        name: other
-        for name, other in others.items()
-        if name.startswith(("appendix", "introduction"))
-        or (name.startswith("corrected") and theorem.lhs.measure == other.lhs.measure and not theorem.order)
-    }
+    return {name: other for name, other in others.items() if _comparable(theorem, name, other)}
+
+
+def _comparable(theorem: Theorem, name: str, other: Theorem) -> bool:
+    """Can a printed statement be compared with this variant?"""
+    if joint_glossary(theorem, other) is None:
+        return False
+    if name.startswith("corrected"):
+        return theorem.lhs.measure == other.lhs.measure and not theorem.order
+    return name.startswith(("appendix", "introduction"))
 
 
 @check("agreement")
@@ -70,7 +80,7 @@ def unused_definitions(theorem: Theorem) -> Iterator[Finding]:
 
 
 @check("agreement")
-def twice_defined(theorem: Theorem) -> Iterator[Finding]:
+def twice_defined(theorem: Theorem, registry: Registry = REGISTRY) -> Iterator[Finding]:
     """A definition of this statement against the paper's own entry for the same letter."""
     if theorem.kind != "theorem" or theorem.variant not in ("printed", "appendix"):
         return
@@ -89,7 +99,10 @@ def twice_defined(theorem: Theorem) -> Iterator[Finding]:
 
 def _common(one: Theorem, other: Theorem) -> dict[str, np.ndarray]:
     conditions = (*conditions_of(one), *conditions_of(other))
-    return admissible({*one.needs, *other.needs}, conditions, _POINTS, np.random.default_rng(0))
+    glossary = joint_glossary(one, other)
+    assert glossary is not None
+    names = {*one.needs, *other.needs}
+    return admissible(names, conditions, _POINTS, np.random.default_rng(0), glossary)
 
 
 @check("agreement")
@@ -99,8 +112,7 @@ def compare_values(printed: Theorem, derived: Theorem) -> Iterator[Finding]:
     Of two definitions of one constant one is wrong; which of them, this check cannot say: a warning.
     """
     points = _common(printed, derived)
-    size = len(next(iter(points.values())))
-    mine, theirs = (np.broadcast_to(t.evaluate(where="ignore", **points), size) for t in (printed, derived))
+    mine, theirs = bound_at(printed, points), bound_at(derived, points)
     scale = np.maximum(np.abs(mine), np.abs(theirs)) + 1e-300
     less = (theirs - mine) / scale
     if np.max(np.abs(less)) < _TOLERANCE:
@@ -129,8 +141,10 @@ def _term(printed: Theorem, derived: Theorem, name: str, points: dict[str, np.nd
     """How a term of the same name differs: by a constant factor, or by how much at most."""
     if name not in derived.parts:
         return None
-    ones = printed.evaluate_terms(where="ignore", **points)[name]
-    twos = derived.evaluate_terms(where="ignore", **points)[name]
+    ones, twos = (
+        theorem.evaluate_terms(where="ignore", **{n: points[n] for n in theorem.needs})[name]
+        for theorem in (printed, derived)
+    )
     with np.errstate(all="ignore"):
         ratio = np.asarray(ones / twos, dtype=float)
     ratio = ratio[np.isfinite(ratio)] if ratio.ndim else ratio.reshape(1)
@@ -149,10 +163,11 @@ def compare_orders(printed: Theorem, derived: Theorem) -> Iterator[Finding]:
     shared = {d.symbol for d in printed.definitions} & {d.symbol for d in derived.definitions}
     mine, theirs = (leading(t, 3, schedule, shared) for t in (printed, derived))
     loose = hidden_by(mine)
+    shares = printed.shares | derived.shares
     for mono in theirs:
-        if covered(mono, mine):
+        if covered(mono, mine, shares=shares):
             continue
-        soft = covered(mono.without(loose), [own.without(loose) for own in mine])
+        soft = covered(mono.without(loose), [own.without(loose) for own in mine], shares=shares)
         yield found(
             "warning" if soft else "error",
             f"against {derived.variant}",
@@ -169,7 +184,7 @@ def against_corrected(printed: Theorem, corrected: Theorem) -> Iterator[Finding]
     size = len(next(iter(points.values())))
     if size < 20:
         return
-    mine, theirs = (np.broadcast_to(t.evaluate(where="ignore", **points), size) for t in (printed, corrected))
+    mine, theirs = bound_at(printed, points), bound_at(corrected, points)
     with np.errstate(all="ignore"):
         ratio = (mine / theirs)[np.isfinite(mine / theirs)]
     if len(ratio):

@@ -1,4 +1,4 @@
-"""A digest of Python code, by which a page says from which code it follows."""
+"""A digest of code and data files, by which a page says from which of them it follows."""
 
 from __future__ import annotations
 
@@ -12,12 +12,16 @@ AUDITING = (PACKAGE / "bounds", PACKAGE / "checks")
 
 
 def code_digest(*folders: Path) -> str:
-    """A digest of the Python files of folders, without comments, docstrings and blank lines."""
+    """Return a digest of the Python and TOML files of folders.
+
+    Comments, docstrings and blank lines of Python files do not count.
+    """
     digest = hashlib.sha256()
     for folder in folders:
-        for path in sorted(folder.rglob("*.py")):
+        for path in sorted([*folder.rglob("*.py"), *folder.rglob("*.toml")]):
             name = f"{folder.name}/{path.relative_to(folder).as_posix()}"
-            digest.update(f"{name}\n{code(path.read_text(encoding='utf-8'))}".encode())
+            text = path.read_text(encoding="utf-8")
+            digest.update(f"{name}\n{code(text) if path.suffix == '.py' else text}".encode())
     return digest.hexdigest()[:16]
 
 

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 
 import numpy as np
 import sympy as sp
 
-from dfltheory.bounds import registry
-from dfltheory.bounds.clauses import Statement
 from dfltheory.bounds.rates import Monomial, covered, leading, ordered, scheduled, scheduled_region
 from dfltheory.bounds.regions import draw, values_of
-from dfltheory.bounds.symbols import GLOSSARY
+from dfltheory.bounds.registry import REGISTRY, Registry
+from dfltheory.bounds.symbols import GLOSSARY, Quantity, with_quantities
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.bounds.units import Expr
 from dfltheory.checks.everyday import everyday
@@ -22,33 +22,42 @@ HIDDEN = ("L", "rho0", "B", "sigma_l", "sigma_g", "beta", "f0_gap")
 _LARGEST = 1e15
 
 
-def has_rate(theorem: Theorem) -> bool:
+def has_rate(theorem: Theorem, registry: Registry = REGISTRY) -> bool:
     """Is it drawn from a theorem, or does it have a schedule to compare with conditions?"""
-    return _drawn(theorem) or bool(theorem.schedule and _scheduled(theorem).conditions)
+    return _drawn(theorem) or bool(theorem.schedule and _scheduled(theorem, registry).conditions)
 
 
 def _drawn(theorem: Theorem) -> bool:
     return theorem.kind in ("corollary", "rate") and theorem.of is not None
 
 
-def _scheduled(theorem: Theorem) -> Theorem:
+def _scheduled(theorem: Theorem, registry: Registry) -> Theorem:
     """The statement whose conditions a schedule must meet."""
-    return theorem if theorem.kind == "theorem" or theorem.of is None else _base(theorem.of)
+    if theorem.kind == "theorem" or theorem.of is None:
+        return theorem
+    return _parent(theorem, registry) or theorem
 
 
 @check("corollary")
-def check_corollary(theorem: Theorem) -> Iterator[Finding]:
+def check_corollary(theorem: Theorem, registry: Registry = REGISTRY) -> Iterator[Finding]:
     """Terms that the claim lost, terms that it need not have, and the schedule against the conditions."""
-    if _drawn(theorem) and theorem.of is not None:
-        yield from compare_rate(theorem, _base(theorem.of))
+    if _drawn(theorem):
+        parent = _parent(theorem, registry)
+        if parent is None:
+            yield note("of", f"{theorem.of} is no known statement, so that nothing is compared with it")
+        else:
+            yield from compare_rate(theorem, parent)
     if theorem.schedule:
-        yield from schedule_against_conditions(theorem)
+        yield from schedule_against_conditions(theorem, registry)
 
 
-def _base(of: tuple[str, str] | Statement) -> Theorem:
-    found = registry.get(*of) if isinstance(of, tuple) else of
-    assert isinstance(found, Theorem)
-    return found
+def _parent(theorem: Theorem, registry: Registry) -> Theorem | None:
+    """The statement from which a theorem is derived; None if it is not known."""
+    of = theorem.of
+    if isinstance(of, tuple):
+        return registry.get(*of) if registry.known(*of) else None
+    assert isinstance(of, Theorem)
+    return of
 
 
 @check("corollary")
@@ -58,7 +67,7 @@ def compare_rate(claim: Theorem, base: Theorem, order: int | None = None) -> Ite
     order = (3 if claim.order else 2) if order is None else order
     told: set[str] = set()
     for schedule, pairs in cases(claim.schedule):
-        for finding in _compared(claim, base, order, schedule, ordered(pairs)):
+        for finding in _compared(claim, base, order, schedule, ordered(pairs, claim.shares)):
             if finding.message not in told:
                 told.add(finding.message)
                 yield finding
@@ -93,10 +102,11 @@ def _compared(
     claimed = leading(claim, max(order, 3), schedule, shared)
     region = [*scheduled_region(base, schedule), *scheduled_region(claim), *known]
     loose = hidden_by(claimed)
+    shares = claim.shares | base.shares
     for mono in derived:
-        if covered(mono, claimed, region):
+        if covered(mono, claimed, region, shares):
             continue
-        soft = covered(mono.without(loose), [c.without(loose) for c in claimed], region)
+        soft = covered(mono.without(loose), [c.without(loose) for c in claimed], region, shares)
         fails = "hides" if soft else fails_how(mono, claimed)
         yield found(
             "warning" if soft else "error",
@@ -109,7 +119,7 @@ def _compared(
         )
     for mono in claimed:
         theirs = [_renamed(d, {} if "beta" in loose else {"sigma_g": "beta"}).without(loose) for d in derived]
-        if claim.order and not covered(mono.without(loose), theirs, region):
+        if claim.order and not covered(mono.without(loose), theirs, region, shares):
             yield note("rate", f"the claimed term {mono} is not needed: {base} gives nothing as large")
 
 
@@ -156,14 +166,15 @@ def _power(atom: str, exponent: Fraction) -> str:
 
 
 @check("corollary")
-def schedule_against_conditions(theorem: Theorem) -> Iterator[Finding]:
+def schedule_against_conditions(theorem: Theorem, registry: Registry = REGISTRY) -> Iterator[Finding]:
     """From which T on each condition holds under the schedule; an error where it never does."""
-    base = _scheduled(theorem)
+    base = _scheduled(theorem, registry)
+    glossary = with_quantities((*theorem.quantities, *base.quantities))
     for c in base.conditions:
         slack = scheduled(base, base.expand(c.slack), theorem.schedule)
         if "T" not in {s.name for s in slack.free_symbols}:
             continue
-        first = first_round(slack, c.strict)
+        first = first_round(slack, c.strict, glossary)
         if first is None:
             yield error(
                 f"condition {c.name}",
@@ -180,14 +191,16 @@ def schedule_against_conditions(theorem: Theorem) -> Iterator[Finding]:
             )
 
 
-def first_round(slack: Expr, strict: bool) -> tuple[dict[str, float], float] | None:
+def first_round(
+    slack: Expr, strict: bool, glossary: Mapping[str, Quantity] = GLOSSARY
+) -> tuple[dict[str, float], float] | None:
     """A moderate point and the T from which ``slack`` stays >= 0 there; None where it never does,
     anywhere."""
     names = sorted({s.name for s in slack.free_symbols} - {"T"})
     horizon = np.geomspace(1, _LARGEST, 301)
     best: tuple[dict[str, float], float] | None = None
     for seed in range(24):
-        values = _moderate(names, seed)
+        values = _moderate(names, seed, glossary)
         points = {n: np.full(301, v) for n, v in values.items()} | {"T": horizon}
         value = values_of([slack], points)[0]
         good = value > 0 if strict else value >= -1e-12
@@ -198,15 +211,13 @@ def first_round(slack: Expr, strict: bool) -> tuple[dict[str, float], float] | N
     return best
 
 
-def _moderate(names: list[str], seed: int) -> dict[str, float]:
+def _moderate(names: list[str], seed: int, glossary: Mapping[str, Quantity]) -> dict[str, float]:
     """Everyday values; at other seeds random ones."""
     if seed == 0:
-        return everyday(names)
-    drawn = draw(names, 1, np.random.default_rng(seed))
-    return {
-        n: max(float(v[0]), 1e-3) if n not in GLOSSARY or GLOSSARY[n].high != 1 else float(v[0])
-        for n, v in drawn.items()
-    }
+        return everyday(names, glossary)
+    drawn = draw(names, 1, np.random.default_rng(seed), glossary)
+    least = {name: -math.inf if glossary[name].high == 1 else 1e-3 for name in drawn}
+    return {name: max(float(values[0]), least[name]) for name, values in drawn.items()}
 
 
 def _solved(slack: Expr) -> str | None:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
-from dfltheory.bounds.symbols import GLOSSARY
+from dfltheory.bounds.symbols import GLOSSARY, Quantity
 
 _USUAL: dict[str, float] = {
     **dict.fromkeys(("K", "K_u", "K_v"), 5.0),
@@ -17,9 +17,9 @@ _USUAL: dict[str, float] = {
 }
 
 
-def everyday(names: Iterable[str]) -> dict[str, float]:
+def everyday(names: Iterable[str], glossary: Mapping[str, Quantity] = GLOSSARY) -> dict[str, float]:
     """K = 5, lam = 0.8, m = 16, rho = 0.01, ...; 1 for what has no usual value, 1/2 for a share."""
-    return {n: _USUAL.get(n, 0.5 if GLOSSARY[n].high == 1 else 1.0) for n in names}
+    return {n: _USUAL.get(n, 0.5 if glossary[n].high == 1 else 1.0) for n in names}
 
 
 __all__ = ["everyday"]

@@ -9,10 +9,10 @@ import numpy as np
 import sympy as sp
 
 from dfltheory.bounds import symbols as s
-from dfltheory.bounds.inequalities.region import EVERYWHERE, Region
+from dfltheory.bounds.inequalities.region import Region
 from dfltheory.bounds.rates import leading, scheduled
 from dfltheory.bounds.regions import at, conditions_of, has_points, points_of
-from dfltheory.bounds.symbols import GLOSSARY
+from dfltheory.bounds.registry import REGISTRY, Registry
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.bounds.units import Expr
 from dfltheory.checks.finding import Finding, check, error, warning
@@ -27,18 +27,18 @@ from dfltheory.checks.special import (
 from dfltheory.errors import InputError
 
 
-def has_limits(theorem: Theorem) -> bool:
+def has_limits(theorem: Theorem, registry: Registry = REGISTRY) -> bool:
     """Is it a theorem or a corollary with admissible values, or is there a simpler algorithm to compare?"""
-    return simpler_statements(theorem) != [] or (
+    return simpler_statements(theorem, registry=registry) != [] or (
         theorem.kind in ("theorem", "corollary") and has_points(theorem)
     )
 
 
 @check("limits")
-def check_extremes(theorem: Theorem) -> Iterator[Finding]:
+def check_extremes(theorem: Theorem, registry: Registry = REGISTRY) -> Iterator[Finding]:
     """The ends of every range; the simplest case; SAM's own fixed point; simpler algorithms; Q -> infinity;
     the schedule for large T."""
-    yield from check_simpler(theorem)
+    yield from check_simpler(theorem, registry=registry)
     if theorem.order:
         yield from sam_fixed_point_in_order(theorem)
     if theorem.kind not in ("theorem", "corollary"):
@@ -65,7 +65,7 @@ def limits(theorem: Theorem) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {"proved": [], "sampled": []}
     for name, end in ENDS.items():
         if name in theorem.needs:
-            symbol = GLOSSARY[name].symbol
+            symbol = theorem.glossary[name].symbol
             found[_continuous(theorem, theorem.bound, symbol, int(end))].append(f"{name} -> {end:g}")
     if "Q" in theorem.needs:
         left = sp.Dummy("left", nonnegative=True)  # lam^Q, which vanishes with lam and for Q -> infinity
@@ -88,7 +88,7 @@ def _continuous(theorem: Theorem, bound: Expr, symbol: sp.Symbol, end: int) -> s
         base, exponent = power.base.subs(symbol, end), power.exp.subs(symbol, end)
         if symbol not in power.free_symbols or exponent.is_nonnegative:
             continue
-        if not Region(conditions).holds(base, strict=True):
+        if not Region(conditions, glossary=theorem.glossary).holds(base, strict=True):
             return "sampled"
     return "proved"
 
@@ -104,7 +104,7 @@ def _falls(theorem: Theorem) -> bool:
     least = min(p for *_, p in terms)
     own = sp.Add(*(c * s.T ** (-p / 2) for c, _, p in terms))
     above = sp.Add(*(c * s.T ** (-least / 2) for c, _, _ in terms))
-    return EVERYWHERE.holds(above - own)
+    return Region(glossary=theorem.glossary).holds(above - own)
 
 
 def _many_gossip_steps(theorem: Theorem, points: dict[str, np.ndarray]) -> Iterator[Finding]:

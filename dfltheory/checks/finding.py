@@ -62,7 +62,7 @@ error, warning, note = (partial(found, severity) for severity in ORDER)
 Check = Callable[Concatenate[Theorem, P], Iterator[Finding]]
 
 
-Applies = Callable[[Theorem], bool]
+Applies = Callable[..., bool]
 """Does a check have something to examine in a statement?"""
 
 

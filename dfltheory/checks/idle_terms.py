@@ -16,9 +16,9 @@ import numpy as np
 import sympy as sp
 from numpy.typing import NDArray
 
-from dfltheory.bounds.symbols import GLOSSARY
 from dfltheory.bounds.theorem import Theorem
-from dfltheory.bounds.units import Degree, Expr, Scaling, Unit
+from dfltheory.bounds.units import Expr, Scaling, Unit
+from dfltheory.checks.degrees import Degree
 
 DIRECTIONS = [d for d in itertools.product((0, 1, -1, 2, -2), repeat=3) if any(d)]
 """The exponents (a, b, d) of t that are tried."""
@@ -28,7 +28,7 @@ ROUNDING = 1e-9
 def keeps_conditions(theorem: Theorem) -> NDArray[np.bool_] | None:
     """For each of :data:`DIRECTIONS`: do all conditions that hold go on to hold? None: it cannot be told,
     since a condition adds different units."""
-    scaling, degree = Scaling(_units()), Degree(_units(), DIRECTIONS)
+    scaling, degree = Scaling(_units(theorem)), Degree(_units(theorem), DIRECTIONS)
     kept = np.ones(len(DIRECTIONS), dtype=bool)
     for c in theorem.conditions:
         if c.left == 0 or c.right == 0:  # 0 has every unit
@@ -60,7 +60,7 @@ def parts_with_idle_terms(theorem: Theorem) -> frozenset[str]:
     kept = keeps_conditions(theorem)
     if kept is None:
         return frozenset()
-    wanted = Degree(_units(), DIRECTIONS).of_unit(theorem.lhs.unit)
+    wanted = Degree(_units(theorem), DIRECTIONS).of_unit(theorem.lhs.unit)
     summands = list(_summands(theorem))
     found: set[str] = set()
     if theorem.kind == "lower bound":
@@ -80,7 +80,7 @@ def parts_with_idle_terms(theorem: Theorem) -> frozenset[str]:
 
 def _summands(theorem: Theorem) -> Iterator[_Summand]:
     """The summands of a bound; those of one unit together, where they do not cancel."""
-    degree, scaling = Degree(_units(), DIRECTIONS), Scaling(_units())
+    degree, scaling = Degree(_units(theorem), DIRECTIONS), Scaling(_units(theorem))
     by_unit: dict[Unit, list[Expr]] = {}
     parts: dict[Unit, set[str]] = {}
     for name, term in theorem.terms.items():
@@ -101,13 +101,13 @@ def _summands(theorem: Theorem) -> Iterator[_Summand]:
             yield _Summand(frozenset(parts[unit]), degree.of_unit(unit), positive)
 
 
-def _units() -> dict[str, Unit]:
-    return {name: q.unit for name, q in GLOSSARY.items()}
+def _units(theorem: Theorem) -> dict[str, Unit]:
+    return {name: q.unit for name, q in theorem.glossary.items()}
 
 
 def _invariant(theorem: Theorem) -> bool:
     """Do all terms have the unit of the left-hand side?"""
-    scaling = Scaling(_units())
+    scaling = Scaling(_units(theorem))
     units = {scaling.of(term) for term in theorem.terms.values() if term != 0}
     return not scaling.clashes and units <= {theorem.lhs.unit}
 

@@ -13,7 +13,7 @@ import numpy as np
 import sympy as sp
 from scipy.optimize import linprog
 
-from dfltheory.bounds.inequalities.by_form import share
+from dfltheory.bounds.inequalities.by_form import Glossary
 from dfltheory.bounds.symbols import GLOSSARY
 from dfltheory.bounds.theorem import Condition
 from dfltheory.bounds.units import Expr
@@ -46,20 +46,22 @@ def monomial(term: Expr) -> tuple[dict[str, Expr], float] | None:
     return {b.name: p for b, p in powers.items() if b.is_Symbol}, float(sp.log(constant))
 
 
-def _ranges(names: Sequence[str]) -> list[Row]:
-    counts = [(f"{n} >= 1", {n: sp.S.NegativeOne}, 0.0) for n in names if GLOSSARY[n].whole]
-    shares = [(f"{n} <= 1", {n: sp.S.One}, 0.0) for n in names if share(GLOSSARY[n].symbol)]
+def _ranges(names: Sequence[str], glossary: Glossary) -> list[Row]:
+    counts = [(f"{n} >= 1", {n: sp.S.NegativeOne}, 0.0) for n in names if glossary[n].integer]
+    shares = [(f"{n} <= 1", {n: sp.S.One}, 0.0) for n in names if glossary[n].high == 1]
     return counts + shares
 
 
-def least(goal: Mapping[str, Expr], rows: Sequence[Row]) -> tuple[float, dict[str, float]] | None:
+def least(
+    goal: Mapping[str, Expr], rows: Sequence[Row], glossary: Glossary = GLOSSARY
+) -> tuple[float, dict[str, float]] | None:
     """The largest proved lower bound of ``sum(goal * log x)`` where the rows hold, and its multipliers.
 
     By duality: for y >= 0 with ``goal + sum y_i a_i = 0`` it is at least ``sum y_i log c_i``. None where no
     such y exists; inf where the rows contradict each other.
     """
     names = sorted({*goal, *(n for _, powers, _ in rows for n in powers)})
-    table = [*rows, *_ranges(names)]
+    table = [*rows, *_ranges(names, glossary)]
     if not names or not table:
         return (0.0, {}) if not names else None
     matrix = np.array([[float(powers.get(n, 0)) for _, powers, _ in table] for n in names])
@@ -74,11 +76,11 @@ def least(goal: Mapping[str, Expr], rows: Sequence[Row]) -> tuple[float, dict[st
     return float(-answer.fun), used
 
 
-def contradiction(conditions: Sequence[Condition]) -> str | None:
+def contradiction(conditions: Sequence[Condition], glossary: Glossary = GLOSSARY) -> str | None:
     """A product of powers of conditions that says ``c <= 1`` for a number c > 1; None where there is none."""
     rows = [row for c in conditions for row in rows_of(c)]
     names = sorted({n for _, powers, _ in rows for n in powers})
-    table = [*rows, *_ranges(names)]
+    table = [*rows, *_ranges(names, glossary)]
     if not rows:
         return None
     matrix = np.array([[float(powers.get(n, 0)) for _, powers, _ in table] for n in names])

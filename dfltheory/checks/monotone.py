@@ -12,7 +12,6 @@ import sympy as sp
 from dfltheory.bounds.inequalities.by_form import monotone, nonnegative
 from dfltheory.bounds.inequalities.region import Region
 from dfltheory.bounds.regions import Points, at, conditions_of, has_points, points_of
-from dfltheory.bounds.symbols import GLOSSARY
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.bounds.units import Expr
 from dfltheory.checks.finding import Finding, check, error, note, numbers, warning
@@ -108,10 +107,10 @@ def _monotone(theorem: Theorem, term: Expr, name: str, up: bool) -> bool:
     product of nonnegative factors if each factor is; a power if its base is. Otherwise the sign of the
     derivative decides.
     """
-    symbol, largest = GLOSSARY[name].symbol, next(iter(term.atoms(sp.Max)), None)
+    symbol, largest = theorem.glossary[name].symbol, next(iter(term.atoms(sp.Max)), None)
     if largest is not None:
         return all(_monotone(theorem, term.xreplace({largest: side}), name, up) for side in largest.args)
-    if symbol not in term.free_symbols or monotone(term, name, up):
+    if symbol not in term.free_symbols or monotone(term, name, up, theorem.glossary):
         return True
     parts = _parts(theorem, term, up)
     by_parts = bool(parts) and all(_monotone(theorem, part, name, way) for part, way in parts)
@@ -133,7 +132,7 @@ def _parts(theorem: Theorem, term: Expr, up: bool) -> list[tuple[Expr, bool]]:
 def _grows(theorem: Theorem, term: Expr, symbol: sp.Symbol, up: bool) -> bool:
     """Has the derivative the right sign, or for a whole number the growth from n to n + 1? Where there is no
     derivative, since a root is 0, the term is continuous."""
-    if GLOSSARY[symbol.name].whole:
+    if theorem.glossary[symbol.name].integer:
         growth: Any = term.subs(symbol, symbol + 1) - term
     else:
         growth = sp.diff(term, symbol)
@@ -148,14 +147,15 @@ def _grows(theorem: Theorem, term: Expr, symbol: sp.Symbol, up: bool) -> bool:
 def _nonnegative(theorem: Theorem, expr: Expr) -> bool:
     """Is it proved that an expression is not negative where the conditions hold? Factors are asked for with
     each constant again."""
-    if nonnegative(expr):
+    if nonnegative(expr, theorem.glossary):
         return True
-    return sp.count_ops(expr) <= _LONG and Region(conditions_of(theorem)).holds(expr)
+    region = Region(conditions_of(theorem), glossary=theorem.glossary)
+    return sp.count_ops(expr) <= _LONG and region.holds(expr)
 
 
 def _sampled(theorem: Theorem, name: str, up: bool, points: Points, value: np.ndarray) -> Finding | None:
-    entry = GLOSSARY[name]
-    if entry.whole:
+    entry = theorem.glossary[name]
+    if entry.integer:
         moved = points[name] + 1
     elif entry.high == 1:
         moved = points[name] + 0.01 * (1 - points[name])

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from dfltheory.bounds import registry
+from dfltheory.bounds.reference import load_all
+from dfltheory.bounds.registry import REGISTRY, Registry
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.checks.agreement import check_agreement, has_agreement
 from dfltheory.checks.conditions import check_conditions, has_conditions
@@ -13,9 +14,10 @@ from dfltheory.checks.extremes import check_extremes, has_limits
 from dfltheory.checks.finding import ORDER, Applies, Finding, always
 from dfltheory.checks.monotone import check_monotone, has_monotonicity
 from dfltheory.checks.units import check_units
-from dfltheory.errors import InputError, UnknownNameError
+from dfltheory.errors import UnknownNameError
+from dfltheory.own import Trust
 
-CHECKS: dict[str, Callable[[Theorem], Iterator[Finding]]] = {
+CHECKS: dict[str, Callable[..., Iterator[Finding]]] = {
     "units": check_units,
     "limits": check_extremes,
     "monotone": check_monotone,
@@ -33,44 +35,62 @@ APPLIES: dict[str, Applies] = {
 }
 """Check -> does it have something to examine in a statement?"""
 
+COMPARING = frozenset(("limits", "agreement", "corollary"))
+"""Checks that compare a statement with others of a registry."""
 
-def applicable_checks(theorem: Theorem) -> tuple[str, ...]:
+
+def applicable_checks(theorem: Theorem, registry: Registry = REGISTRY) -> tuple[str, ...]:
     """The names of the checks that have something to examine in a statement, in the order in which they
     run."""
-    return tuple(name for name in CHECKS if APPLIES[name](theorem))
+    return tuple(name for name in CHECKS if APPLIES[name](theorem, **_options(name, registry)))
 
 
-def audit_statement(theorem: Theorem, checks: tuple[str, ...] = ()) -> list[Finding]:
+def _options(check: str, registry: Registry) -> dict[str, Registry]:
+    return {"registry": registry} if check in COMPARING else {}
+
+
+def audit_statement(
+    theorem: Theorem, checks: tuple[str, ...] = (), registry: Registry = REGISTRY
+) -> list[Finding]:
     """What the checks (by name; all if none is named) find in one statement, errors first."""
     for name in checks:
         if name not in CHECKS:
             raise UnknownNameError("check", name, set(CHECKS))
-    found = [f for name, check in CHECKS.items() if not checks or name in checks for f in check(theorem)]
+    found: list[Finding] = []
+    for name, check in CHECKS.items():
+        if not checks or name in checks:
+            found += check(theorem, **_options(name, registry))
     return sorted(found, key=lambda f: ORDER.index(f.severity))
 
 
 def audit(
-    key: str | Theorem | None = None, variant: str | None = None, checks: tuple[str, ...] = ()
+    key: str | Theorem | None = None,
+    variant: str | None = None,
+    checks: tuple[str, ...] = (),
+    registry: Registry = REGISTRY,
+    *,
+    trust: Trust = False,
 ) -> list[Finding]:
     """The findings on a statement: all its variants, or one; without a key, on the whole registry.
 
     A theorem in the place of the key is audited as it is, registered or not. Every finding carries its
     evidence and the command that shows it again.
+
+    Parameters
+    ----------
+    key : a theorem, or the key of a statement or the name of a paper of ``registry``; None: all statements
+    variant : of a statement that is named by its key; None: all
+    checks : names of :data:`CHECKS`; none: all
+    registry : the statements among which keys, other variants and parents of corollaries are looked up
     """
-    if isinstance(key, Theorem):
-        if variant not in (None, key.variant):
-            raise InputError(
-                f"variant {variant!r} of a theorem that is given is {key.variant!r}: leave it out"
-            )
-        theorems: tuple[Theorem, ...] = (key,)
-    elif key is None:
+    theorems: tuple[Theorem, ...]
+    if key is None:
         theorems = registry.statements()
-    elif key in registry.papers():
+    elif isinstance(key, str) and key in registry.papers():
         theorems = registry.statements(key)
     else:
-        names = registry.variants(key) if variant is None else (variant,)
-        theorems = tuple(registry.get(key, name) for name in names)
-    return [finding for theorem in theorems for finding in audit_statement(theorem, checks)]
+        theorems = load_all(key, None if variant is None else (variant,), trust=trust, registry=registry)
+    return [finding for theorem in theorems for finding in audit_statement(theorem, checks, registry)]
 
 
 __all__ = ["APPLIES", "CHECKS", "applicable_checks", "audit", "audit_statement"]

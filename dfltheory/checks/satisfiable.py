@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import sympy as sp
 
-from dfltheory.bounds.inequalities.by_form import nonnegative, positive
+from dfltheory.bounds.inequalities.by_form import Glossary, nonnegative, positive
 from dfltheory.bounds.regions import Points, admissible, at, conditions_of, equalities, values_of
 from dfltheory.bounds.symbols import GLOSSARY, step_names
 from dfltheory.bounds.theorem import Condition, Theorem
@@ -31,15 +31,16 @@ def check_satisfiable(theorem: Theorem) -> Iterator[Finding]:
     conditions = conditions_of(theorem)
     if not conditions:
         return
-    path = small_steps(conditions)
+    path = small_steps(conditions, theorem.glossary)
     if path is not None:
         yield note("conditions", str(path), certificate="proved")
         return
-    points = admissible((), conditions, _POINTS, np.random.default_rng(0))
+    rng = np.random.default_rng(0)
+    points = admissible((), conditions, _POINTS, rng, theorem.glossary)
     if len(next(iter(points.values()), ())):
         yield _witness(theorem, conditions, points)
         return
-    product = contradiction(conditions)
+    product = contradiction(conditions, theorem.glossary)
     says = f"proved, {product}" if product else "no random point meets them (searched, not proved)"
     yield error(
         "conditions", f"cannot be met together: {says}", certificate="proved" if product else "searched"
@@ -55,7 +56,7 @@ def _witness(theorem: Theorem, conditions: Sequence[Condition], points: Points) 
     )
     i = int(np.argmax(slack))
     point = at(points, i)
-    exact = {GLOSSARY[n].symbol: sp.Rational(v) for n, v in point.items()}
+    exact = {theorem.symbols[n]: sp.Rational(v) for n, v in point.items()}
     met = all(sp.N(c.slack.xreplace(exact), 30) >= 0 for c in conditions)
     return note(
         "conditions",
@@ -89,19 +90,21 @@ class SmallSteps:
         )
 
 
-def small_steps(conditions: Sequence[Condition]) -> SmallSteps | None:
+def small_steps(conditions: Sequence[Condition], glossary: Glossary = GLOSSARY) -> SmallSteps | None:
     """A proof that for all constants some step sizes and horizons meet every condition, or None."""
-    equal, rest = equalities(conditions)
+    equal, rest = equalities(conditions, glossary)
     free = {n for c in conditions for n in _names(c.slack)}
-    steps = [n for n in step_names() if n in free and n not in equal]
-    demands = tuple(c for c in rest if c.slack.free_symbols and not _names(c.slack) & {*step_names(), "T"})
+    every_step = step_names(glossary)
+    steps = [n for n in every_step if n in free and n not in equal]
+    demands = tuple(c for c in rest if c.slack.free_symbols and not _names(c.slack) & {*every_step, "T"})
     moving = [c for c in rest if c not in demands]
     for ratios in itertools.product(_RATIOS, repeat=max(len(steps) - 1, 0)):
         way = {n: r * _e for n, r in zip(steps, (sp.S.One, *ratios), strict=False)}
-        put = {GLOSSARY[n].symbol: v for n, v in way.items()}
-        put |= {GLOSSARY[n].symbol: v.xreplace(put) for n, v in equal.items()}
-        if all(_in_the_end(c.slack.xreplace({**put, _T: _e**-2}), c.strict) for c in moving):
-            shown = {n: put[GLOSSARY[n].symbol] for n in (*steps, *equal)}
+        put = {glossary[n].symbol: v for n, v in way.items()}
+        put |= {glossary[n].symbol: v.xreplace(put) for n, v in equal.items()}
+        slacks = ((c.slack.xreplace({**put, _T: _e**-2}), c.strict) for c in moving)
+        if all(_in_the_end(slack, strict, glossary) for slack, strict in slacks):
+            shown = {n: put[glossary[n].symbol] for n in (*steps, *equal)}
             return SmallSteps(shown, "T" in free, demands)
     return None
 
@@ -110,7 +113,7 @@ def _names(expr: Expr) -> set[str]:
     return {s.name for s in expr.free_symbols}
 
 
-def _in_the_end(slack: Expr, strict: bool) -> bool:
+def _in_the_end(slack: Expr, strict: bool, glossary: Glossary) -> bool:
     """Is a slack positive (not negative) for every small e > 0, by its coefficients as a polynomial in e?"""
     over, under = sp.fraction(sp.together(sp.expand(slack)))
     power = sp.Poly(under, _e).degree() if under.is_polynomial(_e) else 0
@@ -121,16 +124,18 @@ def _in_the_end(slack: Expr, strict: bool) -> bool:
         return not strict
     if not polynomial.is_polynomial(_e):
         return False
-    coefficients = [_simple(c) for c in sp.Poly(polynomial, _e).all_coeffs()[::-1]]
+    coefficients = [_simple(c, glossary) for c in sp.Poly(polynomial, _e).all_coeffs()[::-1]]
     lowest = next(c for c in coefficients if c != 0)
-    if positive(lowest):
+    if positive(lowest, glossary):
         return True
-    return not strict and all(nonnegative(c) for c in coefficients)
+    return not strict and all(nonnegative(c, glossary) for c in coefficients)
 
 
-def _simple(coefficient: Expr) -> Expr:
+def _simple(coefficient: Expr, glossary: Glossary) -> Expr:
     factored = sp.factor(coefficient)
-    return factored if positive(factored) or nonnegative(factored) else sp.expand(coefficient)
+    if positive(factored, glossary) or nonnegative(factored, glossary):
+        return factored
+    return sp.expand(coefficient)
 
 
 __all__ = ["SmallSteps", "check_satisfiable", "small_steps"]

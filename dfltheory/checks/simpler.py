@@ -13,9 +13,9 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 import sympy as sp
 
-from dfltheory.bounds import registry
 from dfltheory.bounds.rates import covered, leading
-from dfltheory.bounds.regions import Points, admissible, conditions_of
+from dfltheory.bounds.regions import Points, admissible, bound_at, conditions_of, joint_glossary
+from dfltheory.bounds.registry import REGISTRY, Registry
 from dfltheory.bounds.symbols import GLOSSARY, NEUTRAL
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.checks.finding import Finding, check, found, note, warning
@@ -44,10 +44,12 @@ def _uses(theorem: Theorem, name: str) -> bool:
 
 
 @check("limits")
-def check_simpler(theorem: Theorem, others: Iterable[Theorem] | None = None) -> Iterator[Finding]:
+def check_simpler(
+    theorem: Theorem, others: Iterable[Theorem] | None = None, registry: Registry = REGISTRY
+) -> Iterator[Finding]:
     """``theorem`` without its mechanisms against the statements about algorithms that lack them."""
     mine = mechanisms(theorem)
-    simpler = simpler_statements(theorem, others)
+    simpler = simpler_statements(theorem, others, registry)
     own = {other.key for other in simpler if other.variant == theorem.variant}
     for other in simpler:
         if other.key not in own or other.variant == theorem.variant:
@@ -55,7 +57,9 @@ def check_simpler(theorem: Theorem, others: Iterable[Theorem] | None = None) -> 
             yield from (_orders if theorem.order else _values)(theorem, other, absent)
 
 
-def simpler_statements(theorem: Theorem, others: Iterable[Theorem] | None = None) -> list[Theorem]:
+def simpler_statements(
+    theorem: Theorem, others: Iterable[Theorem] | None = None, registry: Registry = REGISTRY
+) -> list[Theorem]:
     """The comparable statements (of the same paper, unless given) about algorithms without a mechanism."""
     mine = mechanisms(theorem)
     if not mine or theorem.kind not in ("theorem", "corollary", "rate"):
@@ -78,7 +82,7 @@ def _comparable(one: Theorem, other: Theorem, absent: frozenset[str]) -> bool:
         for t in (one, other)
     ]
     drawn = one.kind == "theorem" or (one.of is not None and other.of is not None)
-    return own[0] == own[1] and drawn
+    return own[0] == own[1] and drawn and joint_glossary(one, other) is not None
 
 
 def _words(absent: list[str]) -> tuple[str, str]:
@@ -93,8 +97,9 @@ def _orders(theorem: Theorem, other: Theorem, absent: list[str]) -> Iterator[Fin
     schedule = {n: e.subs(gone) for n, e in theorem.schedule.items() if n not in gone}
     schedule |= {n: sp.Integer(int(NEUTRAL[n])) for n in absent}
     mine, theirs = leading(theorem, 3, schedule, ()), leading(other, 3, None, ())
-    lost = [str(mono) for mono in theirs if not covered(mono, mine)]
-    extra = [str(mono) for mono in mine if not covered(mono, theirs)]
+    shares = theorem.shares | other.shares
+    lost = [str(mono) for mono in theirs if not covered(mono, mine, shares=shares)]
+    extra = [str(mono) for mono in mine if not covered(mono, theirs, shares=shares)]
     if lost:
         yield warning(
             place,
@@ -113,17 +118,20 @@ def _values(theorem: Theorem, other: Theorem, absent: list[str]) -> Iterator[Fin
     """The two bounds at random points at which both apply, the mechanisms being neutral."""
     place, words = _words(absent)
     gone = {n: float(NEUTRAL[n]) for name in absent for n in MECHANISMS[name][0]}
+    glossary = joint_glossary(theorem, other)
+    assert glossary is not None
     points = admissible(
         {*theorem.needs, *other.needs},
         (*conditions_of(theorem), *conditions_of(other)),
         _POINTS,
         np.random.default_rng(0),
+        glossary,
     )
     size = len(next(iter(points.values()), ()))
     if not size:
         return
     points = {n: np.full(size, gone[n]) if n in gone else v for n, v in points.items()}
-    mine, theirs = (np.broadcast_to(t.evaluate(where="ignore", **points), size) for t in (theorem, other))
+    mine, theirs = bound_at(theorem, points), bound_at(other, points)
     with np.errstate(all="ignore"):
         ratio = (mine / theirs)[np.isfinite(mine / theirs)]
     if not len(ratio):
@@ -144,7 +152,7 @@ def agree_without(one: Theorem, other: Theorem, points: Points) -> list[str]:
     for name, (carriers, _) in MECHANISMS.items():
         if name in points:
             gone = {n: np.full_like(points[n], NEUTRAL[n]) for n in carriers if n in points}
-            mine, theirs = (t.evaluate(where="ignore", **{**points, **gone}) for t in (one, other))
+            mine, theirs = (bound_at(theorem, {**points, **gone}) for theorem in (one, other))
             if np.allclose(mine, theirs, rtol=_TOLERANCE, atol=0):
                 found.append(f"{name} = {NEUTRAL[name]:g}")
     return found

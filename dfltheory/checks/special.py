@@ -174,7 +174,7 @@ def sam_fixed_point_in_order(theorem: Theorem) -> Iterator[Finding]:
     still = {GLOSSARY[n].symbol: sp.S.Zero for n in (*_STILL, "S2") if n in theorem.needs}
     moved = {s.B: L * s.rho, s.f0_gap: L * s.rho**2 / 2}
     bound = theorem.bound.xreplace({**still, **moved})
-    true, claimed = (_power_of_t(scheduled(theorem, e)) for e in (true_form, bound))
+    true, claimed = (_power_of_t(theorem, e) for e in (true_form, bound))
     if claimed < true:
         yield error(
             "rho",
@@ -187,9 +187,10 @@ def sam_fixed_point_in_order(theorem: Theorem) -> Iterator[Finding]:
         )
 
 
-def _power_of_t(expr: Expr) -> Expr:
-    """The largest power of T in a sum for large T; -oo of 0."""
-    terms = [t for t in sp.Add.make_args(expand_in_t(expr, 12)) if t != 0]
+def _power_of_t(theorem: Theorem, expr: Expr) -> Expr:
+    """The largest power of T in an expression under the schedule for large T; -oo of 0."""
+    expanded = expand_in_t(scheduled(theorem, expr), 12, theorem.shares)
+    terms = [t for t in sp.Add.make_args(expanded) if t != 0]
     return max((t.as_powers_dict()[s.T] for t in terms), default=-sp.oo)
 
 

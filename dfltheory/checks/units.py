@@ -32,9 +32,9 @@ from fractions import Fraction
 import numpy as np
 import sympy as sp
 
-from dfltheory.bounds.symbols import GLOSSARY
 from dfltheory.bounds.theorem import Theorem
-from dfltheory.bounds.units import ONE, Degree, Expr, Scaling, Unit
+from dfltheory.bounds.units import ONE, Expr, Scaling, Unit
+from dfltheory.checks.degrees import Degree
 from dfltheory.checks.finding import Finding, check, error, warning
 from dfltheory.checks.idle_terms import DIRECTIONS, ROUNDING, keeps_conditions, parts_with_idle_terms
 
@@ -54,7 +54,7 @@ def check_units(theorem: Theorem) -> Iterator[Finding]:
 
 def _not_invariant(theorem: Theorem) -> Iterator[Finding]:
     """Clashes inside definitions, terms, conditions and the schedule, and sides of different units."""
-    units: dict[str, Unit] = {name: q.unit for name, q in GLOSSARY.items()}
+    units: dict[str, Unit] = {name: q.unit for name, q in theorem.glossary.items()}
     scaling = Scaling(units)
     wrong = parts_with_idle_terms(theorem)
     wrong_definitions = _definitions_of(theorem, wrong)
@@ -72,11 +72,11 @@ def _not_invariant(theorem: Theorem) -> Iterator[Finding]:
                 warning, f"condition {c.name}", f"{c.left} scales as {left}, {c.right} as {right}"
             )
     for name, chosen in theorem.schedule.items():
-        unit = scaling.of(sp.sympify(chosen))
+        unit, wanted = scaling.of(sp.sympify(chosen)), units[name]
         yield from _clashes(theorem, scaling, f"schedule of {name}", warning)
-        if chosen != 0 and unit != GLOSSARY[name].unit:
+        if chosen != 0 and unit != wanted:
             yield _not_invariant_finding(
-                warning, f"schedule of {name}", f"{chosen} scales as {unit}, {name} as {GLOSSARY[name].unit}"
+                warning, f"schedule of {name}", f"{chosen} scales as {unit}, {name} as {wanted}"
             )
 
 
@@ -131,7 +131,7 @@ def scaling_limit(theorem: Theorem) -> Iterator[Finding]:
     A lower bound is false if one of its terms grows against the left-hand side. Silent where a term of the
     bound is negative (the left-hand side may be, too) and where a condition is not invariant in itself.
     """
-    units = {name: q.unit for name, q in GLOSSARY.items()}
+    units = {name: q.unit for name, q in theorem.glossary.items()}
     summands: list[Expr] = [sp.expand_mul(term) for term in theorem.terms.values()]
     terms = [t for whole in summands for t in sp.Add.make_args(whole)]
     kept = keeps_conditions(theorem)
@@ -163,7 +163,7 @@ def _mend(theorem: Theorem, missing: Unit) -> str | None:
             for exponents in itertools.product(powers, repeat=count):
                 unit = ONE
                 for name, e in zip(names, exponents, strict=True):
-                    unit = unit * GLOSSARY[name].unit ** e
+                    unit = unit * theorem.glossary[name].unit ** e
                 if unit == missing:
                     factor = " ".join(
                         f"{n}^{e}" if e != 1 else n for n, e in zip(names, exponents, strict=True)

@@ -10,7 +10,7 @@ import sympy as sp
 
 from dfltheory.bounds.measures import GRADIENT_MEASURES
 from dfltheory.bounds.regions import Points, at, conditions_of, equalities, values_of
-from dfltheory.bounds.symbols import GLOSSARY, step_names
+from dfltheory.bounds.symbols import GLOSSARY, Quantity
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.bounds.units import Expr
 from dfltheory.checks.everyday import everyday
@@ -84,19 +84,18 @@ def _best_ratio(theorem: Theorem, expr: Expr, points: Points) -> tuple[float, di
         i = int(np.argmin(ratio))
         if ratio[i] < best:
             best, place = float(ratio[i]), at(pool, i)
-        pool = {n: _jitter(n, place[n], 0.5 ** (sweep / 6), rng) for n in names}
+        pool = {n: _jitter(theorem.glossary[n], place[n], 0.5 ** (sweep / 6), rng) for n in names}
     return best, place
 
 
-def _jitter(name: str, value: float, width: float, rng: np.random.Generator) -> np.ndarray:
+def _jitter(entry: Quantity, value: float, width: float, rng: np.random.Generator) -> np.ndarray:
     """1500 values around one, a third unchanged, inside the range of the quantity."""
-    entry = GLOSSARY[name]
     factor = np.where(rng.random(1500) < 0.34, 1.0, np.exp(rng.normal(0, 2 * width, 1500)))
     if entry.high == 1:
         gap = np.clip((1 - value) * factor, 1e-4, 1)
         return np.clip(1 - gap, 1e-4 if entry.open_low else 0, 1 if not entry.open_high else 1 - 1e-9)
     moved = value * factor
-    if entry.whole:
+    if entry.integer:
         return np.maximum(np.round(moved), entry.low)
     return np.maximum(moved, 1e-12 if entry.open_low else 0.0)
 
@@ -114,7 +113,7 @@ def vacuous_until(theorem: Theorem, expr: Expr) -> tuple[int, str, tuple[str, ..
         found = monomial(_lower(term) * T / expr)
         if found is None or "T" in found[0]:
             continue
-        answer = least(found[0], rows)
+        answer = least(found[0], rows, theorem.glossary)
         if answer is not None and np.isfinite(answer[0]):
             until = int(np.floor(np.exp(answer[0] + found[1]) * (1 + 1e-12)))
             if until >= max(best[0] if best else 1, 1):
@@ -162,11 +161,12 @@ def first_useful_round(theorem: Theorem) -> Iterator[Finding]:
             until=until,
             term=term,
         )
-    values = everyday(n for n in theorem.needs if n != "T" and n not in step_names())
+    fixed = (n for n in theorem.needs if n != "T" and n not in theorem.step_names)
+    values = everyday(fixed, theorem.glossary)
     useful = useful_round(theorem, expr, values)
     if useful is None or useful.first <= 1:
         return
-    steps = "whatever the step size, " if set(step_names()) & set(theorem.needs) else ""
+    steps = "whatever the step size, " if theorem.step_names else ""
     since = "for every T up to 1e15" if useful.first == np.inf else f"for every T < {useful.first:.3g}"
     settings = " ".join(f"{n}={v:.12g}" for n, v in useful.before.items())
     yield found(
@@ -184,8 +184,8 @@ def first_useful_round(theorem: Theorem) -> Iterator[Finding]:
 def useful_round(theorem: Theorem, expr: Expr, values: Mapping[str, float]) -> Useful | None:
     """The best step at each T of a grid, and the first T at which the bound is below ``expr``; None where no
     step is admissible at any T."""
-    equal, _ = equalities(conditions_of(theorem))
-    steps = [n for n in step_names() if n in theorem.needs and n not in equal]
+    equal, _ = equalities(conditions_of(theorem), theorem.glossary)
+    steps = [n for n in theorem.step_names if n not in equal]
     sizes = 10.0 ** np.linspace(-12, 3, 601 if len(steps) < 2 else 76)
     mesh = np.meshgrid(_HORIZONS, *([sizes] * len(steps)), indexing="ij")
     points: Points = dict(zip(("T", *steps), (g.ravel() for g in mesh), strict=True))

@@ -19,8 +19,10 @@ from dfltheory.cli.bound import bound
 from dfltheory.cli.data import app as data
 from dfltheory.cli.falsify import falsify
 from dfltheory.cli.guard import Command, Group, ended, flushed, lenient, refuse
+from dfltheory.cli.new import new
 from dfltheory.cli.output import SETTINGS
 from dfltheory.cli.referee import referee
+from dfltheory.cli.schema import schema
 from dfltheory.cli.sweep import sweep
 from dfltheory.cli.topology import app as topology
 from dfltheory.cli.train import train
@@ -58,7 +60,7 @@ def root(
 
 
 app.add_typer(topology)
-for command in (audit, referee, validate, falsify, sweep):
+for command in (new, audit, referee, validate, falsify, sweep, schema):
     app.command(cls=Command)(command)
 for command in (bound, train, atlas):  # these take values, NAME=VALUE
     app.command(cls=Command, context_settings=SETTINGS)(command)

@@ -45,10 +45,12 @@ def atlas(
         dfltheory atlas --key dfedsam.theorem_4_5 --topology ring --truth --set T=10000 m=16
     """
     from dfltheory import bound_atlas as engine
+    from dfltheory.best_bounds import check_constants
+    from dfltheory.bounds.reference import load_all
 
     values = values_of(context, set_)
-    engine.competitors(measure, key)  # a theorem of the user's may define symbols of its own
-    engine.check_constants(values)
+    theorems = [theorem for name in key or () for theorem in load_all(name, trust=trust)]
+    check_constants(values, engine.competitors(measure, theorems))
     network = None
     if topology is not None:
         from dfltheory import graphs
@@ -58,8 +60,10 @@ def atlas(
         network = graphs.topology(topology, values["m"])
     run = None
     if instance is not None:
-        from dfltheory.experiments.config import load_experiment
+        from dfltheory.experiments.experiment_file import load_experiment
 
         run = load_experiment(instance, trust=trust).instance()
-    found = engine.atlas(run, measure=measure, theorems=key or None, topology=network, truth=truth, **values)
+    found = engine.atlas(
+        run, measure=measure, theorems=theorems or None, topology=network, truth=truth, **values
+    )
     return emit(found.to_dict(), str(found), as_json)

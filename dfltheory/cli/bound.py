@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from dfltheory.cli.output import AsJson, Values, Variant, check_picture, emit, leave, values_of
+from dfltheory.cli.output import AsJson, Trust, Values, Variant, check_picture, emit, leave, values_of
 from dfltheory.errors import InputError
 from dfltheory.files import check_writable
 
@@ -17,7 +17,9 @@ def bound(
     context: typer.Context,
     key: Annotated[
         str | None,
-        typer.Argument(help="A theorem of the registry, or FILE.py:NAME; a paper, or nothing, lists them."),
+        typer.Argument(
+            help="A theorem of the registry, FILE.toml or FILE.py:NAME; a paper, or nothing, lists them."
+        ),
     ] = None,
     variant: Variant = None,
     set_: Values = None,
@@ -45,7 +47,9 @@ def bound(
         str | None,
         typer.Option(metavar="NAME=LOW:HIGH:COUNT", help="Which term rules in which regime of NAME."),
     ] = None,
+    every: Annotated[bool, typer.Option("--all", help="List lemmas and controls as well.")] = False,
     out: Annotated[Path | None, typer.Option(help="Where the grid goes: .csv or .parquet.")] = None,
+    trust: Trust = False,
     json: AsJson = False,
 ) -> None:
     """Evaluate a theorem: its value, its terms, its conditions.
@@ -54,7 +58,7 @@ def bound(
 
     Examples:
 
-        dfltheory bound
+        dfltheory bound --all
 
         dfltheory bound dfedsam.theorem_4_5 --latex
 
@@ -81,13 +85,13 @@ def bound(
             raise InputError(
                 "the theorem is missing: give its key (`dfltheory bound` lists all) or FILE.py:NAME"
             )
-        return _list(bounds.keys(), json)
+        return _list(bounds.keys(all=every), json)
     if key in bounds.registry.papers() and not (asked or values or variant):
-        return _list(bounds.keys(key), json)
+        return _list(bounds.keys(key, all=every), json)
     alone = [option for option in asked if option in ("--plot", "--grid", "--latex")]
     if alone and len(asked) > 1:
         raise InputError(f"{' and '.join(asked)} are different questions: ask {alone[0]} alone")
-    theorem = bounds.load(key, variant)
+    theorem = bounds.load(key, variant, trust=trust)
     status = {"status": theorem.status.to_dict()}
     status_line = f"status: {theorem.status}"
     if out is not None and not grid:
@@ -133,17 +137,23 @@ def _list(known: Sequence[str], as_json: bool) -> None:
 
 
 def _show(theorem: Any, as_json: bool, latex: bool) -> None:
+    from dfltheory.bounds.comparisons import comparisons_of
     from dfltheory.bounds.display import plain, sequences
+    from dfltheory.bounds.formula_writer import write_formula
+    from dfltheory.bounds.unstated import unstated
 
     document = {n: getattr(theorem, n) for n in ("key", "variant", "title", "source")}
     document |= {
         "needs": list(theorem.needs),
-        "terms": {name: str(term) for name, term in theorem.parts.items()},
-        "definitions": {str(d.symbol): str(d.expr) for d in theorem.definitions},
-        "conditions": [str(c) for c in theorem.conditions],
+        "terms": {name: write_formula(term) for name, term in theorem.parts.items()},
+        "definitions": {str(d.symbol): write_formula(d.expr) for d in theorem.definitions},
+        "conditions": [f"{name}: {text}" for name, text in comparisons_of(theorem.conditions)],
         "assumptions": list(theorem.assumptions),
         "sequence": list(sequences(theorem)),
         "status": theorem.status.to_dict(),
+        "quantities": {name: _quantity(theorem.glossary[name]) for name in theorem.needs},
+        "scope": _scope(theorem.scope),
+        "warnings": unstated(theorem),
         "latex": theorem.latex(conditions=True),
     }
     if latex:
@@ -158,8 +168,37 @@ def _show(theorem: Any, as_json: bool, latex: bool) -> None:
     lines += [f"  assumes {plain(a, theorem)}" for a in theorem.assumptions]
     if document["sequence"]:
         lines.append(f"  covers network sequences: {', '.join(document['sequence'])}")
-    lines += [f"values: {', '.join(theorem.needs)}", f"status: {theorem.status}"]
+    lines += ["scope:", *(f"  {name}: {text}" for name, text in document["scope"].items())]
+    lines += ["values:", *(_quantity_line(name, q) for name, q in document["quantities"].items())]
+    lines += [f"LaTeX: {document['latex']}", f"status: {theorem.status}"]
+    lines += [f"warning: {warning}" for warning in document["warnings"]]
     return emit(document, "\n".join(lines), as_json)
+
+
+def _quantity(quantity: Any) -> dict[str, str]:
+    """Unit, range and meaning of a quantity."""
+    return {"unit": str(quantity.unit), "range": quantity.range, "meaning": quantity.meaning}
+
+
+def _quantity_line(name: str, quantity: dict[str, str]) -> str:
+    return f"  {name:10s} [{quantity['unit']}] {quantity['range']}: {quantity['meaning']}"
+
+
+def _scope(scope: Any) -> dict[str, str]:
+    """The runs that a statement covers, in words."""
+    law = scope.network if isinstance(scope.network, str) else getattr(scope.network, "__qualname__", "a law")
+    fixed = ", ".join(f"{name} = {value}" for name, value in scope.letters.items())
+    words = {
+        "algorithms": ", ".join(scope.names),
+        "hyperparameters": fixed,
+        "network": law,
+        "start": "all clients start at one point" if scope.common_start else "any start",
+        "participation": scope.participation,
+        "gradients": "bounded by B" if scope.bounded_gradients else "",
+        "smoothness": "of every sample" if scope.samplewise else "of every client",
+        "blocks": "a shared and a personal part" if scope.two_blocks else "",
+    }
+    return {name: text for name, text in words.items() if text}
 
 
 def _evaluate(theorem: Any, values: dict[str, Any], as_json: bool) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dfltheory.cli.guard import keeping
-from dfltheory.cli.output import AsJson, Variant, emit, leave, on_the_line
+from dfltheory.cli.output import AsJson, Trust, Variant, emit, leave, on_the_line
 from dfltheory.errors import DFLTheoryError, InputError, whole_number
 from dfltheory.files import alone, check_writable
 
@@ -23,7 +23,7 @@ def falsify(
     key: Annotated[
         str | None,
         typer.Argument(
-            help="The theorem, as listed by `dfltheory bound`, or FILE.py:NAME; with --replay the latter."
+            help="The theorem, as listed by `dfltheory bound`, FILE.toml or FILE.py:NAME; with --replay too."
         ),
     ] = None,
     variant: Variant = None,
@@ -52,6 +52,7 @@ def falsify(
             help="Print the stored counterexample to a statement, and how to run it again; no search.",
         ),
     ] = None,
+    trust: Trust = False,
     as_json: AsJson = False,
 ) -> None:
     """Search for a problem inside a theorem's assumptions that violates its bound.
@@ -71,6 +72,8 @@ def falsify(
 
         dfltheory falsify dfedadmm.theorem_1 --variant printed --enough 2 --json
 
+        dfltheory falsify mine.toml
+
         dfltheory falsify my_theorems.py:mine
 
         dfltheory falsify --show dfedsam.theorem_4_5:printed
@@ -82,7 +85,7 @@ def falsify(
         dfltheory falsify my_theorems.py:mine --replay counterexample-mine-printed.json
     """
     import dfltheory.counterexamples as engine
-    from dfltheory.bounds.reference import load
+    from dfltheory.bounds.reference import is_registered_key, load
 
     if candidates is not None and on_the_line(context, "seconds"):
         raise InputError("--seconds and --candidates are two budgets: give one of them")
@@ -97,20 +100,20 @@ def falsify(
     if key is None and replay is None:
         raise InputError("give the key of a theorem, or --replay FILE")
     if replay is not None:
-        if key is not None and ":" not in key:
+        if key is not None and is_registered_key(key):
             raise InputError(
                 "give the key of a theorem, or --replay FILE, and not both; a theorem of your own is named "
-                "with --replay as FILE.py:NAME"
+                "with --replay as FILE.toml or FILE.py:NAME"
             )
         if out is not None:
             raise InputError("--replay reads a file and writes none: omit --out")
-        own = None if key is None else load(key, variant)
+        own = None if key is None else load(key, variant, trust=trust)
         if exact:
             _exactly(replay, own, as_json)
             return
         found, file = engine.replay(replay, own), replay
     else:
-        theorem = load(str(key), variant)
+        theorem = load(str(key), variant, trust=trust)
         file = out or Path(f"counterexample-{theorem.key}-{theorem.variant}.json")
         check_writable(file)
         context.with_resource(alone(file))
@@ -132,10 +135,11 @@ def falsify(
 def _show(reference: str, as_json: bool) -> None:
     """The stored status of a statement; status 1 when it is refuted."""
     from dfltheory.bounds import registry
-    from dfltheory.bounds.reference import load
+    from dfltheory.bounds.reference import load, names_theorem_file
 
     key, _, variant = reference.partition(":")
-    registered = key.partition(".")[0] in registry.papers() and not key.endswith(".py")
+    in_a_file = key.endswith(".py") or names_theorem_file(reference)
+    registered = key.partition(".")[0] in registry.papers() and not in_a_file
     theorem = load(key, variant or None) if registered else load(reference)
     found = theorem.status
     lines = [f"{theorem}: {found}"]

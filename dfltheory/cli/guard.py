@@ -1,4 +1,4 @@
-"""What every command is held to: no option twice, numbers that fit, one line for whatever stops it."""
+"""Rules for every command: no option twice, numbers in range, one error message for every failure."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class StoppedError(DFLTheoryError):
 
 
 class Group(TyperGroup):
-    """The root of the command line: what stops a command comes out as :class:`StoppedError`."""
+    """The root of the command line. Errors of the system are raised as :class:`StoppedError`."""
 
     def invoke(self, ctx: Any) -> Any:
         try:
@@ -28,11 +28,11 @@ class Group(TyperGroup):
         except BrokenPipeError:
             raise  # typer ends quietly when a reader such as `head` has seen enough
         except (OSError, MemoryError, KeyboardInterrupt) as stop:
-            raise StoppedError(told(stop)) from stop
+            raise StoppedError(stop_message(stop)) from stop
 
 
 class Command(TyperCommand):
-    """A command whose options are given once, and whose numbers are numbers."""
+    """A command that rejects options given twice and numbers out of range."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         order: list[Any] = self.make_parser(ctx).parse_args(list(args))[2]
@@ -54,8 +54,8 @@ def _check_number(name: str, value: Any) -> None:
         raise InputError(f"{name} nan is not a number")
 
 
-def told(stop: BaseException) -> str:
-    """One line: what has stopped the command, where, and what is kept."""
+def stop_message(stop: BaseException) -> str:
+    """Return one line that states what stopped the command, where, and what is kept."""
     if isinstance(stop, OSError):
         place = " -> ".join(str(name) for name in (stop.filename, stop.filename2) if name is not None)
         what = f"{stop.strerror or stop}" + (f": {place}" if place else "")
@@ -68,7 +68,7 @@ def told(stop: BaseException) -> str:
 
 @contextlib.contextmanager
 def keeping(what: str) -> Iterator[None]:
-    """Whatever stops the block says where it was, and ``what`` of its work is kept."""
+    """Add to errors of the system where the block was, and ``what`` of its work is kept."""
     from dfltheory.progress import reached
 
     reached.clear()
@@ -80,30 +80,31 @@ def keeping(what: str) -> Iterator[None]:
 
 
 def ended(work: Callable[[], int]) -> int:
-    """The exit status of some work: whatever stops it is one line, and status 2."""
+    """Return the exit status of some work; every failure is one error message and status 2."""
     try:
         return work()
     except DFLTheoryError as wrong:
         return refuse(str(wrong))
     except (OSError, MemoryError, KeyboardInterrupt) as stop:
-        return refuse(told(stop))
+        return refuse(stop_message(stop))
 
 
 def refuse(message: str) -> int:
+    """Print an error message and return exit status 2."""
     if message:  # a group without its command has printed its help
         print(f"dfltheory: {shown(' '.join(message.split()))}", file=sys.stderr)
     return 2
 
 
 def lenient() -> None:
-    """Let what a stream's encoding lacks (Greek, on an ASCII terminal) come out escaped, not as an error."""
+    """Let characters that a stream's encoding lacks (Greek, on an ASCII terminal) be escaped."""
     for stream in (sys.stdout, sys.stderr):
         if getattr(stream, "errors", None) in ("strict", "surrogateescape"):
             stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
 
 
 def flushed() -> None:
-    """Write what is left to stdout; where that fails, leave nothing that would fail again at exit."""
+    """Flush stdout. If that fails, close it, so that it does not fail again at exit."""
     try:
         sys.stdout.flush()
     except OSError:

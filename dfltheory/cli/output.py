@@ -1,4 +1,4 @@
-"""What a command says: text for people, or one JSON document for programs."""
+"""Options and output that commands share: text for people, one JSON document for programs."""
 
 from __future__ import annotations
 
@@ -65,35 +65,51 @@ def emit(document: Mapping[str, Any], text: str | Callable[[], None], as_json: b
 
 
 def leave(ok: bool) -> None:
-    """Exit status 1 where a check has failed."""
+    """Leave with exit status 1 if a check failed."""
     if not ok:
         raise typer.Exit(1)
 
 
 def console(width: int) -> Any:
-    """The terminal; a pipe has no width of its own, and 80 columns would fold every cell."""
+    """Return the terminal. A pipe has no width, and the default of 80 columns would fold every cell."""
     from rich.console import Console
 
     return Console(highlight=False, width=None if sys.stdout.isatty() else width)
 
 
 def assignments(items: list[str] | None) -> dict[str, Any]:
-    """["K=5", "eta=0.1"] -> {"K": 5, "eta": 0.1}: integers where written so, else floats, else text."""
+    """Return the values of NAME=VALUE items by name: ["K=5", "eta=0.1"] -> {"K": 5, "eta": 0.1}.
+
+    Values are integers, floats or truth values if they are written so, else text.
+
+    Raises
+    ------
+    InputError
+        An item has another form, or a name is given twice.
+    """
     values: dict[str, Any] = {}
-    names = [item.partition("=")[0].strip() for item in items or []]
-    for item in items or []:
-        name, sign, text = item.partition("=")
-        if not sign or not name.strip() or not text.strip():
+    pairs = [item.partition("=") for item in items or []]
+    names = [name.strip() for name, _, _ in pairs]
+    for item, (left, sign, right) in zip(items or [], pairs, strict=True):
+        name, text = left.strip(), right.strip()
+        if not sign or not name or not text:
             raise InputError(f"{item!r} is not of the form NAME=VALUE, as in K=5")
-        if name.strip() in values:
-            raise InputError(f"{name.strip()} is given {names.count(name.strip())} times: give it once")
-        values[name.strip()] = number(text.strip())
+        if name in values:
+            raise InputError(f"{name} is given {names.count(name)} times: give it once")
+        values[name] = number(text)
     return values
 
 
 def values_of(context: Any, given: list[str] | None) -> dict[str, Any]:
-    """What ``--set`` says, with the further NAME=VALUE behind it."""
-    if files := [word for word in context.args if Path(word).suffix.lower() in (".toml", ".json")]:
+    """Return the values of ``--set`` and of the further NAME=VALUE arguments.
+
+    Raises
+    ------
+    InputError
+        An argument is an experiment file, or is not of the form NAME=VALUE.
+    """
+    files = [word for word in context.args if Path(word).suffix.lower() in (".toml", ".json")]
+    if files:
         takes = any(parameter.name == "config" for parameter in context.command.params)
         one = f"one experiment is given as --config {files[0]}, " if takes else ""
         raise InputError(
@@ -103,13 +119,13 @@ def values_of(context: Any, given: list[str] | None) -> dict[str, Any]:
 
 
 def on_the_line(context: Any, name: str) -> bool:
-    """Was the parameter given on the command line (and not left at its default)?"""
+    """Return whether the parameter was given on the command line."""
     source = context.get_parameter_source(name)
     return source is not None and source.name == "COMMANDLINE"
 
 
 def check_picture(path: Path, option: str = "--plot") -> None:
-    """Refuse, before any work is done, a picture that cannot be drawn to ``path``."""
+    """Check, before any work is done, that a picture can be written to ``path``."""
     from dfltheory.files import check_writable
 
     if path.suffix.lower() not in (".png", ".pdf", ".svg"):
@@ -120,46 +136,75 @@ def check_picture(path: Path, option: str = "--plot") -> None:
 def changes(
     context: Any, fields: Mapping[str, str], task: list[str] | None, further: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Dotted field -> value of all that is given on the line, each once: options of their own (``fields``:
-    option -> its field), ``--task-option``, and ``further`` ones by NAME=VALUE."""
-    own = {fields[n]: context.params[n] for n in fields if on_the_line(context, n)}
-    found = {f: str(v) if isinstance(v, Path) else v for f, v in own.items()}
-    if "task.data" in found:
+    """Return the values that the command line gives, by dotted field.
+
+    Parameters
+    ----------
+    context : Context
+        The parsed command.
+    fields : mapping
+        Option -> its field.
+    task : list of str, optional
+        NAME=VALUE of ``--task-option``.
+    further : mapping
+        Values of ``--set`` by field.
+
+    Raises
+    ------
+    InputError
+        A field is given twice.
+    """
+    values: dict[str, Any] = {}
+    for option, field in fields.items():
+        if on_the_line(context, option):
+            value = context.params[option]
+            values[field] = str(value) if isinstance(value, Path) else value
+    if "task.data" in values:
         config = context.params["config"]
-        found["task.data"] = beside(own["task.data"], Path() if config is None else config.parent)
-        found = {"task.name": "npz", **found}
-    for more in ({f"task.{name}": value for name, value in assignments(task).items()}, further):
-        for name in sorted(set(found) & set(more)):
-            one, other = found[name], more[name]
+        folder = Path() if config is None else config.parent
+        values["task.data"] = path_from(Path(values["task.data"]), folder)
+        values = {"task.name": "npz", **values}
+    of_task = {f"task.{name}": value for name, value in assignments(task).items()}
+    for more in (of_task, further):
+        for field in sorted(set(values) & set(more)):
             raise InputError(
-                f"{name} is given twice, as {one} by its own option and as {other}: give it once"
+                f"{field} is given twice, as {values[field]} by its own option and as {more[field]}: give it "
+                "once"
             )
-        found |= more
-    return found
+        values |= more
+    return values
 
 
 def first_task(name: str, **values: Any) -> dict[str, Any]:
-    """A task with those of the values that it takes, and does not know better (default: None) by itself."""
-    from dfltheory.training.document import options_of
+    """Return the [task] of a name with those of the values that are options of it.
+
+    An option whose default is None keeps it, since the task then computes the value itself.
+    """
+    from dfltheory.training.options import options_of
 
     known = options_of("task", name)
-    return {"name": name} | {n: v for n, v in values.items() if n in known and known[n].default is not None}
+    taken = {
+        option: value
+        for option, value in values.items()
+        if option in known and (known[option].required or known[option].default is not None)
+    }
+    return {"name": name, **taken}
 
 
-def beside(path: Path, folder: Path) -> str:
-    """A path of the command line in a document of ``folder``, where relative ones begin elsewhere."""
+def path_from(path: Path, folder: Path) -> str:
+    """Return a path of the command line for a document whose relative paths begin at ``folder``."""
     return str(path if folder == Path() else path.resolve())
 
 
 def network_field(text: str, folder: Path) -> tuple[str, str]:
-    """The field and value that --topology means, a matrix's file or a name, in a document of ``folder``."""
+    """Return field and value of ``--topology`` in a document of ``folder``: a matrix's file, or a name."""
     from dfltheory.graphs.files import SUFFIXES
 
     if Path(text).suffix.lower() in SUFFIXES:
-        return "topology.file", beside(Path(text), folder)
+        return "topology.file", path_from(Path(text), folder)
     if "," in text:
         from dfltheory.graphs import TOPOLOGIES
-        from dfltheory.training.setup import networks  # torch: for nothing, where the name is right
+        from dfltheory.training.setup import networks  # imports torch, which other names do not need
 
         sequences = ", ".join(name for name in networks() if name not in TOPOLOGIES)
         raise InputError(
@@ -170,7 +215,7 @@ def network_field(text: str, folder: Path) -> tuple[str, str]:
 
 
 def number(text: str) -> Any:
-    """An integer, a float, a truth value, or the text itself."""
+    """Return text as an integer, a float or a truth value if it is written so, else as it is."""
     for kind in (int, float):
         try:
             value = kind(text)

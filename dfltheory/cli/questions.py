@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from dfltheory.bounds.symbols import step_names
 from dfltheory.bounds.tables import axis
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.bounds.tuning import admissible_steps, best_step, dominance, step_name
@@ -50,7 +49,7 @@ def _steps(theorem: Theorem, values: dict[str, Any]) -> dict[str, dict[str, floa
     """Each step size in turn, the others at their given values (a given value of its own is set aside)."""
     step_name(theorem)
     found = {}
-    for name in (n for n in step_names() if n in theorem.needs):
+    for name in theorem.step_names:
         given = {n: v for n, v in values.items() if n != name}
         interval = admissible_steps(theorem, name, **given)
         best, bound = best_step(theorem, name, **given)

@@ -9,11 +9,11 @@ from typing import Annotated
 
 import typer
 
-from dfltheory.cli.output import AsJson, Variant, emit
+from dfltheory.cli.output import AsJson, Trust, Variant, emit
 
 
 def referee(
-    key: Annotated[str, typer.Argument(help="A statement of the registry, or FILE.py:NAME.")],
+    key: Annotated[str, typer.Argument(help="A statement of the registry, FILE.toml or FILE.py:NAME.")],
     variant: Variant = None,
     out: Annotated[
         Path | None, typer.Option(help="The page to write (referee-KEY-VARIANT.html here).")
@@ -22,6 +22,7 @@ def referee(
         Path | None,
         typer.Option(help="A counterexample that `dfltheory falsify` wrote: it is replayed and drawn."),
     ] = None,
+    trust: Trust = False,
     json: AsJson = False,
 ) -> None:
     """Write a self-contained page on one statement: the verdict, the findings of the audit, the refutation,
@@ -38,7 +39,7 @@ def referee(
     from dfltheory.bounds.reference import load
     from dfltheory.experiments.referee import write
 
-    theorem = load(key, variant)
+    theorem = load(key, variant, trust=trust)
     file = out or Path(f"referee-{theorem.key}-{theorem.variant}.html")
     chosen = "" if variant is None else f" --variant {variant}"
     command = f"dfltheory referee {key}{chosen}"

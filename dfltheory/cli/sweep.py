@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -14,7 +15,8 @@ from dfltheory.errors import InputError
 from dfltheory.files import check_writable
 
 if TYPE_CHECKING:
-    from dfltheory.experiments.config import Plan
+    from dfltheory.experiments.experiment_file import Experiment
+    from dfltheory.experiments.results import CellResult
     from dfltheory.experiments.sweep import Sweep
 
 
@@ -39,9 +41,6 @@ def sweep(
     list_cells: Annotated[
         bool, typer.Option("--list", help="Check the file and list its cells; run and import nothing.")
     ] = False,
-    fields: Annotated[
-        bool, typer.Option("--fields", help="Explain every field of experiment files.")
-    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Run every cell of the grid that an experiment file spans.
@@ -57,23 +56,18 @@ def sweep(
         dfltheory sweep topologies.toml --list --set run.rounds=100
 
         dfltheory sweep topologies.toml --out results/a --retry-failed --json
-
-        dfltheory sweep --fields
     """
-    if fields:
-        from dfltheory.experiments.config.fields_table import field_documents, fields_page
-
-        emit({"fields": field_documents()}, fields_page(), as_json)
-        return
-    from dfltheory.experiments.config import load_plan
+    from dfltheory.experiments.experiment_file import load_experiment
 
     if cluster is not None and re.fullmatch(r"\w+://.+:\d+", cluster) is None:
         raise InputError(f"--cluster {cluster}: write the scheduler's address as in tcp://10.0.0.1:8786")
     if file is None:
-        raise InputError("give an experiment file, or --fields to see what one may hold")
-    plan = load_plan(file, changes=assignments(change), trust=trust, imports=not list_cells, force=force)
+        raise InputError("give an experiment file; `dfltheory schema experiment` prints what it may contain")
+    experiment = load_experiment(
+        file, changes=assignments(change), trust=trust, imports=not list_cells, force=force
+    )
     if list_cells:
-        _list(plan, as_json)
+        _list(experiment, as_json)
         return
     from dfltheory.experiments import sweep as sweeps
 
@@ -81,70 +75,97 @@ def sweep(
     check_writable(folder, folder=True)
     with keeping(f"finished cells are kept in {folder}: the same command goes on from there"):
         done = sweeps.sweep(
-            plan, folder, jobs=jobs, cluster=cluster, retry_failed=retry_failed, progress=not as_json
+            experiment, folder, jobs=jobs, cluster=cluster, retry_failed=retry_failed, progress=not as_json
         )
     from dfltheory.experiments.sweep_report import REPORT, write_report
 
-    kinds = [v["kind"] for cell in done.results.cells for v in cell.record.get("verdicts", ())]
-    cells = [
-        {"hash": cell.key, "settings": dict(cell.settings), "status": cell.status, "error": cell.error}
-        | {"verdicts": list(cell.record.get("verdicts", ())), "final": cell.record.get("final")}
-        for cell in done.results.cells
-    ]
-    document = {"folder": done.results.folder, "ran": done.ran, "kept": done.kept, "cells": cells}
-    emit(document | {"report": folder / REPORT}, lambda: _print(done), as_json)
-    report = write_report(done.results, tuple(axis.fields for axis in plan.axes))
+    document = {
+        "folder": done.results.folder,
+        "ran": done.ran,
+        "kept": done.kept,
+        "cells": [_cell_document(cell) for cell in done.results.cells],
+        "report": folder / REPORT,
+    }
+    emit(document, partial(_print, done), as_json)
+    report = write_report(done.results, tuple(axis.fields for axis in experiment.axes))
     if not as_json:
         print(f"report: {report}")
-    leave(not done.count("failed") and "violated" not in kinds)
+    leave(not done.count("failed") and not any(map(_has_violation, done.results.cells)))
 
 
-def _list(plan: Plan, as_json: bool) -> None:
-    """The cells with their hashes; a cell that names code has none, since nothing is imported for a list."""
+def _cell_document(cell: CellResult) -> dict[str, Any]:
+    """Return what ``--json`` prints of a cell."""
+    return {
+        "hash": cell.key,
+        "settings": dict(cell.settings),
+        "status": cell.status,
+        "error": cell.error,
+        "verdicts": list(cell.record.get("verdicts", ())),
+        "final": cell.record.get("final"),
+    }
+
+
+def _has_violation(cell: CellResult) -> bool:
+    return any(verdict["kind"] == "violated" for verdict in cell.record.get("verdicts", ()))
+
+
+def _list(experiment: Experiment, as_json: bool) -> None:
+    """Print the cells with their hashes. A cell that names code has none, since a list imports nothing."""
     from dfltheory.identity import value_digest
 
     cells, lines = [], []
-    for cell in plan.cells:
+    for cell in experiment.cells:
         code = list(cell.references.values())
         key = None if code else value_digest(cell.document())
         cells.append({"hash": key, "settings": dict(cell.settings), "code": code})
         settings = "  ".join(f"{name}={value}" for name, value in cell.settings.items())
-        lines.append(f"{key or 'names ' + ', '.join(code)}  {settings}")
-    emit({"title": plan.title, "cells": cells}, "\n".join(lines), as_json)
+        name = f"names {', '.join(code)}" if key is None else key
+        lines.append(f"{name}  {settings}")
+    emit({"title": experiment.title, "cells": cells}, "\n".join(lines), as_json)
 
 
 def _print(done: Sweep) -> None:
-    """For each cell its settings and last measures, and a row for each variant that it was tested against."""
+    """Print each cell with its settings and last measurements, and a row for each variant."""
     from rich.table import Table
     from rich.text import Text
 
-    from dfltheory.experiments.report import MARKS, told
+    from dfltheory.training.document import short
+
+    cells = done.results.cells
+    table = Table(title=Text(done.results.title), title_justify="left", header_style="bold")
+    columns = [*cells[0].settings, "gradient norm²", "loss"]
+    if any(cell.record.get("verdicts") for cell in cells):
+        columns += ["variant", "verdict", "measured / bound"]
+    for name in columns:
+        table.add_column(Text(name), overflow="fold")
+    for cell in cells:
+        style = "dim" if cell.status != "done" else ""
+        rows = _table_rows(cell, len(columns))
+        for number, row in enumerate(rows, start=1):
+            table.add_row(*map(Text, row), style=style, end_section=number == len(rows))
+    console(130).print(table)
+    for cell in cells:
+        if cell.error:
+            which = ", ".join(f"{name} = {short(value)}" for name, value in cell.settings.items())
+            print(f"failed: {which}: {cell.error}")
+    counts = f"{done.ran} cells run, {done.kept} kept from before, {done.count('failed')} failed"
+    print(f"{counts}: {done.results.folder}")
+
+
+def _table_rows(cell: CellResult, width: int) -> list[list[str]]:
+    """Return the rows of a cell: one for each variant, of which the first has the settings."""
+    from dfltheory.experiments.report import MARKS, verdict_text
     from dfltheory.experiments.results import verdict_from_dict
     from dfltheory.number_format import number
     from dfltheory.training.document import short
 
-    cells = done.results.cells
-    judged = {cell.key: [verdict_from_dict(d) for d in cell.record.get("verdicts", ())] for cell in cells}
-    table = Table(title=Text(done.results.title), title_justify="left", header_style="bold")
-    last = ("variant", "verdict", "measured / bound") if any(judged.values()) else ()
-    for name in (*cells[0].settings, "gradient norm²", "loss", *last):
-        table.add_column(Text(name), overflow="fold")
-    for cell in cells:
-        final = cell.record.get("final", {})
-        row = [short(value) for value in cell.settings.values()]
-        row += [number(float(final.get(n, "nan"))) for n in ("grad_norm_sq", "loss")]
-        rows = [
-            (v.variant, f"{MARKS[v.kind]} {told(v)}", number(v.ratio, nothing="")) for v in judged[cell.key]
-        ]
-        for k, found in enumerate(rows or [("",) * len(last)]):
-            shown = map(Text, (*(row if k == 0 else [""] * len(row)), *found))
-            table.add_row(
-                *shown, style="dim" if cell.status != "done" else "", end_section=k + 1 >= len(rows)
-            )
-    console(130).print(table)
-    for cell in cells:
-        if cell.error:
-            which = ", ".join(f"{n} = {short(v)}" for n, v in cell.settings.items())
-            print(f"failed: {which}: {cell.error}")
-    counts = f"{done.ran} cells run, {done.kept} kept from before, {done.count('failed')} failed"
-    print(f"{counts}: {done.results.folder}")
+    final = cell.record.get("final", {})
+    measured = [number(float(final.get(name, "nan"))) for name in ("grad_norm_sq", "loss")]
+    begin = [*(short(value) for value in cell.settings.values()), *measured]
+    rows = []
+    for document in cell.record.get("verdicts", ()):
+        verdict = verdict_from_dict(document)
+        kind = f"{MARKS[verdict.kind]} {verdict_text(verdict)}"
+        rows.append([*begin, verdict.variant, kind, number(verdict.ratio, nothing="")])
+        begin = [""] * len(begin)
+    return rows or [[*begin, *[""] * (width - len(begin))]]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -158,11 +159,13 @@ def train(
     saved = Checkpoint(checkpoint, checkpoint_every, force) if checkpoint is not None else None
     if out is not None:
         check_writable(out, folder=True)
-    kept = "nothing is kept; --checkpoint FILE keeps a run as it goes"
+    kept = "nothing is kept; --checkpoint FILE saves a run as it goes"
     if checkpoint is not None:
-        kept = f"{checkpoint} keeps the run, as last saved: the same command goes on from there"
+        kept = f"{checkpoint} has the run, as last saved: the same command goes on from there"
     values = values_of(context, set_)
-    further = {n if "." in n else f"algorithm.{n}": v for n, v in values.items()}
+    further = {}
+    for name, value in values.items():
+        further[name if "." in name else f"algorithm.{name}"] = value
     given = changes(context, FIELDS, option, further)
     if on_the_line(context, "alpha") or "alpha" in values:
         _reject_ambiguous_alpha(given, task, config)
@@ -173,30 +176,30 @@ def train(
     if on_the_line(context, "topology") or (config is None and algorithms.spoken(algorithm)[2] is None):
         given |= dict([network_field(topology, Path() if config is None else config.parent)])
 
-    from dfltheory.experiments.config import load_experiment, read_plan
+    from dfltheory.experiments.experiment_file import load_experiment, read_experiment
 
     with keeping(kept):
         if config is not None:
-            cell = load_experiment(config, given, trust=trust, force=force)
+            cell = load_experiment(config, given, trust=trust, force=force).cell
             instance = cell.instance()
         else:
-            first = _first(algorithm, given.get("task.name", task))
-            cell = read_plan(first, "", Path(), given, trust=True).cells[0]
-            instance = _on_images(cell.instance(), given)
+            document = _default_document(algorithm, given.get("task.name", task))
+            cell = read_experiment(document, "", Path(), given, trust=True).cell
+            instance = _with_image_defaults(cell.instance(), given)
         if on_the_line(context, "topology") and not instance.algorithm.needs_topology:
             name = type(instance.algorithm).__name__
             raise InputError(f"--topology {topology}: {name} does not use a network; leave it out")
-        part = measure_on > 0 and (config is None or on_the_line(context, "measure_on"))
-        if part and isinstance(instance.task, tasks.Supervised):
+        on_some_images = measure_on > 0 and (config is None or on_the_line(context, "measure_on"))
+        if on_some_images and isinstance(instance.task, tasks.Supervised):
             instance = replace(instance, task=tasks.measured_on(instance.task, measure_on))
         history = instance.run(checkpoint=saved, progress=False if as_json else None)
     network = cell["topology"].get("name") or cell["topology"].get("file")
-    _tell(history, cell["task"]["name"], network, out, as_json)
+    _print_and_save(history, cell["task"]["name"], network, out, as_json)
 
 
 def _written_task(config: Path | None) -> dict[str, Any]:
-    """The [task] of an experiment file, unchecked; empty without a file."""
-    from dfltheory.experiments.config import load_document
+    """Return the [task] of an experiment file, unchecked; empty without a file."""
+    from dfltheory.experiments.experiment_file import load_document
 
     written = {} if config is None else load_document(config).get("task")
     return written if isinstance(written, dict) else {}
@@ -215,9 +218,9 @@ def _reject_ambiguous_alpha(given: dict[str, Any], task: str, config: Path | Non
 
 
 def _default_partition(task: Any) -> Any:
-    """The partition of a task of the package if none is given; None where it has none."""
+    """Return the default partition of a task of the package; None for tasks without one."""
     from dfltheory import tasks
-    from dfltheory.training.document import options_of
+    from dfltheory.training.options import options_of
 
     if task not in tasks.names():
         return None
@@ -225,37 +228,56 @@ def _default_partition(task: Any) -> Any:
     return None if option is None else option.default
 
 
-def _first(algorithm: str, task: str) -> dict[str, Any]:
-    """What a run without a file is where the line says nothing else, so that a first command is short."""
-    from dfltheory.training.document import REQUIRED, options_of
+DEFAULT_HYPERPARAMETERS = {
+    "eta": 0.1,
+    "eta_u": 0.1,
+    "eta_v": 0.1,
+    "K": 5,
+    "K_u": 5,
+    "K_v": 1,
+    "lam": 0.1,
+    "gamma": 0.1,
+}
+"""Values of required hyperparameters that neither the command line nor a file gives."""
 
-    letters = {"eta": 0.1, "eta_u": 0.1, "eta_v": 0.1, "K": 5, "K_u": 5, "K_v": 1, "lam": 0.1, "gamma": 0.1}
-    asked = {n for n, option in options_of("algorithm", algorithm).items() if option.default is REQUIRED}
-    return {
-        "task": first_task(task, m=10),
-        "algorithm": {"name": algorithm} | {n: v for n, v in letters.items() if n in asked},
-        "run": {"rounds": 20},
-    }
+
+def _default_document(algorithm: str, task: str) -> dict[str, Any]:
+    """Return the document of a run without a file, before the options of the command line."""
+    from dfltheory.training.options import options_of
+
+    section: dict[str, Any] = {"name": algorithm}
+    for name, option in options_of("algorithm", algorithm).items():
+        if option.required and name in DEFAULT_HYPERPARAMETERS:
+            section[name] = DEFAULT_HYPERPARAMETERS[name]
+    return {"task": first_task(task, m=10), "algorithm": section, "run": {"rounds": 20}}
 
 
-def _on_images(instance: Instance, given: dict[str, Any]) -> Instance:
-    """What the line leaves out: on images one epoch a round, and full gradients are measured less often."""
+def _with_image_defaults(instance: Instance, given: dict[str, Any]) -> Instance:
+    """Return an instance with the defaults of its kind of task.
+
+    On images a round has one epoch of local steps, and there are 5 measurements in place of 20, since a full
+    gradient over all images costs about as much as a round.
+    """
     from dfltheory import tasks
 
-    task, images = instance.task, isinstance(instance.task, tasks.Supervised)
-    if isinstance(task, tasks.Supervised):
-        steps = {n: min(task.steps_per_epoch, 50) for n in ("K", "K_u") if hasattr(instance.algorithm, n)}
-        steps = {n: v for n, v in steps.items() if f"algorithm.{n}" not in given}
-        instance = replace(instance, algorithm=replace(instance.algorithm, **steps))
+    measurements = 20
+    if isinstance(instance.task, tasks.Supervised):
+        measurements = 5
+        steps = min(instance.task.steps_per_epoch, 50)
+        names = [name for name in ("K", "K_u") if hasattr(instance.algorithm, name)]
+        changed = {name: steps for name in names if f"algorithm.{name}" not in given}
+        instance = replace(instance, algorithm=replace(instance.algorithm, **changed))
     if "run.evaluate_every" in given:
         return instance
-    # a full gradient over all images costs about as much as a round
-    return replace(instance, evaluate_every=max(1, instance.rounds // (5 if images else 20)))
+    return replace(instance, evaluate_every=max(1, instance.rounds // measurements))
 
 
-def _tell(history: History, task: str, topology: str | None, out: Path | None, as_json: bool) -> None:
+def _print_and_save(
+    history: History, task: str, topology: str | None, out: Path | None, as_json: bool
+) -> None:
+    """Print a run, and save it if a folder is given."""
     document = describe(history, task, topology) | {"out": out}
-    emit(document, lambda: print_history(history, document), as_json)
+    emit(document, partial(print_history, history, document), as_json)
     if out is not None:
         save(history, document, out)
         if not as_json:
@@ -264,9 +286,10 @@ def _tell(history: History, task: str, topology: str | None, out: Path | None, a
 
 
 def describe(history: History, task: str, topology: str | None) -> dict[str, Any]:
-    """What was run, what it sent and where it ended, as plain values; measures are means over seeds.
+    """Return what was run, what was measured and what was sent, as plain values.
 
-    ``sent``: ``models``, ``scalars`` and ``bits`` over all links until the end; empty where nobody counted.
+    Measurements are means over seeds. ``sent`` has models, scalars and bits over all
+    links until the end; it is empty if they were not counted.
     """
     from dataclasses import asdict
 
@@ -274,7 +297,7 @@ def describe(history: History, task: str, topology: str | None) -> dict[str, Any
     counted = history.sent()
     sent = {n.removeprefix("sent_"): counted[n][:, -1].mean() for n in totals if n in counted}
     measures = {name: array.mean(axis=0) for name, array in history.measures().items()}
-    told = ("rounds", "seeds", "seed", "rounds_measured", "diverged_at", "seconds", "m")
+    copied = ("rounds", "seeds", "seed", "rounds_measured", "diverged_at", "seconds", "m")
     return {
         "algorithm": {"name": type(history.algorithm).__name__} | asdict(history.algorithm),
         "task": task,
@@ -282,11 +305,12 @@ def describe(history: History, task: str, topology: str | None) -> dict[str, Any
         "topology": topology,
         "measures": measures,
         "sent": sent,
-    } | {n: getattr(history, n) for n in told}
+        **{name: getattr(history, name) for name in copied},
+    }
 
 
 def save(history: History, document: dict[str, Any], out: Path) -> None:
-    """history.safetensors, history.csv (tidy), curves (PNG, PDF, SVG) and run.json, together."""
+    """Write history.safetensors, history.csv (tidy), curves (PNG, PDF, SVG) and run.json to a folder."""
     from dfltheory import plots
     from dfltheory.files import replacing, write_json
 
@@ -299,7 +323,7 @@ def save(history: History, document: dict[str, Any], out: Path) -> None:
 
 
 def curves(history: History) -> Figure:
-    """What was measured over the rounds, a panel for each measure that has sense."""
+    """Return a figure of the run with a panel for each measure that the task defines."""
     from matplotlib.figure import Figure
 
     from dfltheory.plots import comparison
@@ -320,7 +344,7 @@ def curves(history: History) -> Figure:
 
 
 def print_history(history: History, document: dict[str, Any]) -> None:
-    """A table of at most 21 measured rounds, and what was sent in all."""
+    """Print a table of at most 21 measured rounds, and what was sent in total."""
     from rich.table import Table
 
     names = {"loss": "loss f(xbar)", "grad_norm_sq": "||grad f(xbar)||^2", "consensus": "consensus error"}

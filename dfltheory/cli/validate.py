@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -27,6 +28,7 @@ from dfltheory.errors import InputError
 from dfltheory.files import check_writable
 
 if TYPE_CHECKING:
+    from dfltheory.bounds.theorem import Theorem
     from dfltheory.experiments.report import Study
 
 FIELDS = {
@@ -38,14 +40,17 @@ FIELDS = {
     "rho0": "theorem.constants.rho0",
     "variant": "theorem.variants",
 }
-"""Each option's field in the document of the study."""
+"""Option -> its field in the document of the study."""
 NETWORKS = ["ring", "torus", "exponential", "complete"]
 
 
 def validate(
     context: typer.Context,
     key: Annotated[
-        str, typer.Argument(help="The theorem, as listed by `dfltheory bound`; or FILE.py:NAME for your own.")
+        str,
+        typer.Argument(
+            help="The theorem, as listed by `dfltheory bound`; or FILE.toml, FILE.py:NAME for your own."
+        ),
     ] = "dfedsam.theorem_4_5",
     task: Annotated[
         str | None,
@@ -112,77 +117,127 @@ def validate(
 
         dfltheory validate --config experiment.toml --set run.seeds=32 --out results/mine
     """
-    if Path(key).suffix.lower() in (".toml", ".json"):
+    if Path(key).suffix.lower() == ".json":
         raise InputError(f"{key} is no theorem: an experiment file is given as --config {key}")
     if out is not None:
         check_writable(out, folder=True)
     given: dict[str, Any] = changes(context, FIELDS, option, assignments(change))
-    from dfltheory.experiments.config import load_document, read_plan
-    from dfltheory.experiments.experiment import perform_all
+    from dfltheory.experiments.cases import perform_all
+    from dfltheory.experiments.experiment_file import load_document, read_experiment
     from dfltheory.experiments.report import Study
 
     if config is not None:
         document, folder, networks = load_document(config), config.parent, topology or []
-        given |= {"algorithm.K": k} if on_the_line(context, "k") else {}
+        if on_the_line(context, "k"):
+            given["algorithm.K"] = k
     else:
-        first = _first(key, k, algorithm, given)
-        document, folder, networks = first, Path(), topology or NETWORKS
-    axes = [[network_field(name, folder) for name in networks], [("algorithm.Q", n) for n in q or ()]]
-    for axis in axes:
-        if len({field for field, _ in axis}) == 1 and (len(axis) > 1 or config is None):
-            document.setdefault("sweep", {})[axis[0][0]] = [value for _, value in axis]
-        elif len(axis) > 1:
-            document.setdefault("sweep", {})["topology"] = [{f.split(".")[1]: v} for f, v in axis]
-        else:
-            given |= dict(axis)
+        document, folder = _default_document(key, k, algorithm, given, trust), Path()
+        networks = topology or NETWORKS
+    _add_axis(document, given, [network_field(name, folder) for name in networks], config is None)
+    _add_axis(document, given, [("algorithm.Q", steps) for steps in q or ()], config is None)
     source = "" if config is None else str(config)
-    plan = read_plan(document, source, folder, given, trust=trust or config is None, force=force)
+    experiment = read_experiment(document, source, folder, given, trust=trust or config is None, force=force)
     with keeping("nothing is written"):
-        outcomes = perform_all(plan.cases(), progress=not as_json)
+        outcomes = perform_all(experiment.cases(), progress=not as_json)
     study = Study(
-        title=plan.title,
+        title=experiment.title,
         outcomes=outcomes,
         not_tested=["Other horizons, problems and networks than those shown; the limits of the theorem."],
         command="dfltheory validate" + (f" --config {config.name}" if config is not None else ""),
     )
-    _tell(study, out, as_json)
+    _print_and_save(study, out, as_json)
 
 
-def _first(key: str, K: int, algorithm: str | None, given: dict[str, Any]) -> dict[str, Any]:
-    """The study of a line without a file: the theorem's own algorithm at its own schedule."""
-    from dfltheory.experiments.experiment import VARIANTS, statements
-    from dfltheory.training.document import REQUIRED, name_of, options_of
-    from dfltheory.verdicts.schedule import TWO_BLOCKS, algorithm_class
+def _add_axis(
+    document: dict[str, Any], given: dict[str, Any], values: list[tuple[str, Any]], sweep_one: bool
+) -> None:
+    """Put options that may be given several times into a document.
 
-    against = statements(key)
-    theorem, variants = against[0], [t.variant for t in against if t.variant in VARIANTS]
-    name, schedule = algorithm or name_of(algorithm_class(theorem)), any(t.schedule for t in against)
-    usual = "sinusoidal" if theorem.scope.bounded_gradients else "quadratic"
-    task = given.get("task.name") or (TWO_BLOCKS if theorem.scope.two_blocks else usual)
+    Parameters
+    ----------
+    document : dict
+        The document, whose [sweep] gets an axis.
+    given : dict
+        Changes of the document by field, which get a single value.
+    values : list of (field, value)
+        Several fields are those of one section.
+    sweep_one : bool
+        Whether a single value is an axis, too, so that the report names it.
+    """
+    fields = {field for field, _ in values}
+    sweep = document.get("sweep", {})
+    if not isinstance(sweep, dict):  # the reader of the document reports it
+        return
+    if len(fields) == 1 and (len(values) > 1 or sweep_one):
+        sweep[fields.pop()] = [value for _, value in values]
+    elif len(values) > 1:
+        sweep["topology"] = [{field.removeprefix("topology."): value} for field, value in values]
+    else:
+        given.update(values)
+        return
+    document["sweep"] = sweep
+
+
+def _default_document(
+    key: str, K: int, algorithm: str | None, given: dict[str, Any], trust: bool
+) -> dict[str, Any]:
+    """Return the document of a command without a file: the theorem's algorithm at its own schedule."""
+    from dfltheory.experiments.cases import VARIANTS, statements
+    from dfltheory.training.options import name_of, options_of
+    from dfltheory.verdicts.schedule import algorithm_class
+
+    try:
+        theorems = statements(key, trust=trust)
+    except InputError as error:
+        if key.lower().endswith(".toml"):
+            raise InputError(f"{error}; an experiment file is given as --config {key}") from error
+        raise
+    theorem = theorems[0]
+    name = algorithm or name_of(algorithm_class(theorem))
+    has_schedule = any(variant.schedule for variant in theorems)
     options = options_of("algorithm", name)
-    letters = {n: K for n in ("K", "K_u", "K_v") if n in options}
-    needed = {n for n, option in options.items() if option.default is REQUIRED} - set(letters)
-    lacking = [n for n in sorted(needed) if f"algorithm.{n}" not in given]
-    if lacking and not schedule:
-        told, give = ", ".join(lacking), " ".join(f"--set algorithm.{n}=..." for n in lacking)
-        raise InputError(f"[algorithm] lacks {told}, and {theorem.key} has no schedule: give {give}")
+    local_steps = {step: K for step in ("K", "K_u", "K_v") if step in options}
+    if not has_schedule:
+        needed = {option for option, about in options.items() if about.required} - set(local_steps)
+        _check_given([option for option in sorted(needed) if f"algorithm.{option}" not in given], theorem.key)
+    section: dict[str, Any] = {"key": key, "schedule": has_schedule, "constants": {"rho0": 1.0}}
+    variants = [variant.variant for variant in theorems if variant.variant in VARIANTS]
+    if variants:
+        section["variants"] = variants
+    task = given.get("task.name") or _usual_task(theorem)
     return {
         "title": f"{theorem.key} against measured runs",
         "task": first_task(task, m=16, seed=given.get("run.seed", 0)),
-        "algorithm": {"name": name} | letters,
+        "algorithm": {"name": name, **local_steps},
         "run": {"rounds": 1000, "seeds": 16},
-        "theorem": {"key": key, "schedule": schedule, "constants": {"rho0": 1.0}}
-        | ({"variants": variants} if variants else {}),
+        "theorem": section,
     }
 
 
-def _tell(study: Study, out: Path | None, as_json: bool) -> None:
+def _check_given(lacking: list[str], key: str) -> None:
+    """Raise InputError if hyperparameters are missing that no schedule supplies."""
+    if lacking:
+        names = ", ".join(lacking)
+        options = " ".join(f"--set algorithm.{name}=..." for name in lacking)
+        raise InputError(f"[algorithm] lacks {names}, and {key} has no schedule: give {options}")
+
+
+def _usual_task(theorem: Theorem) -> str:
+    """Return the task that satisfies the assumptions of a theorem, by name."""
+    from dfltheory.verdicts.schedule import TWO_BLOCKS
+
+    if theorem.scope.two_blocks:
+        return TWO_BLOCKS
+    return "sinusoidal" if theorem.scope.bounded_gradients else "quadratic"
+
+
+def _print_and_save(study: Study, out: Path | None, as_json: bool) -> None:
+    """Print a study, and write its report if a folder is given."""
     from dfltheory.experiments.report import print_study
 
     report = out / "report.html" if out is not None else None
-    documents = [{"case": case.label} | verdict.to_dict() for case, verdict in study.verdicts]
-
-    emit({"verdicts": documents, "report": report}, lambda: print_study(study), as_json)
+    documents = [{"case": case.label, **verdict.to_dict()} for case, verdict in study.verdicts]
+    emit({"verdicts": documents, "report": report}, partial(print_study, study), as_json)
     if out is not None:
         study.save(out)
         if not as_json:

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import mpmath
 
-from dfltheory.bounds.clauses import ROUNDING, Condition
+from dfltheory.bounds.clauses import Condition
 from dfltheory.bounds.enclosures import DIGITS, Enclosure, Evaluation
+from dfltheory.bounds.evaluation import ROUNDING
 from dfltheory.errors import InputError
 
 if TYPE_CHECKING:

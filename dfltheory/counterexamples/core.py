@@ -18,14 +18,14 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from dfltheory.algorithms.base import Algorithm, replace
+from dfltheory.algorithms.base import Algorithm, Mix, Oracle, Parameters, replace
+from dfltheory.algorithms.protocol import unknown_methods_rejected
 from dfltheory.counterexamples.networks import matchings
 from dfltheory.counterexamples.problems import TASKS, Ramps
 from dfltheory.errors import InputError
 from dfltheory.graphs import OnePerRound, RandomMatching, as_sequence
 from dfltheory.graphs.matrices import to_dense
 from dfltheory.training.instance import Instance
-from dfltheory.training.plain_mix import PlainMix
 
 Array = NDArray[Any]
 REST = 4e-16
@@ -110,7 +110,7 @@ class Batch:
                 described = {"name": "one_per_round", "of": "random_matching"}
             made["topology"] = (W, described)
         W = W if self.algorithm.needs_topology else None
-        return Instance(task, self.algorithm, W, T, x0=x0[index], told=made)
+        return Instance(task, self.algorithm, W, T, x0=x0[index], sources=made)
 
     @property
     def size(self) -> int:
@@ -164,11 +164,14 @@ class Path:
     size: Array | float = 0.0
 
 
-class Candidates:
+ENVIRONMENT = "falsify"
+
+
+class Candidates(Oracle):
     """The oracle of all candidates: exact gradients, and the ``noise`` of the runs; each of the ``answers``
     to it stands for ``weight`` clients. Second moments of the ``moments`` steps of a round are kept."""
 
-    active = None
+    environment = ENVIRONMENT
 
     def __init__(
         self,
@@ -182,16 +185,13 @@ class Candidates:
         self._clients, self._noise, self._weight, self._moments = batch.clients, noise, weight, moments
         self._led = batch.led
         m, d = batch.x0.shape[1:]
-        self.t, self.horizon, self.drawn = 0, horizon, 0
-        self.shared = slice(0, 1) if batch.two else None
-        self.blocks = tuple(slice(k, k + 1) for k in range(d))
-        self.shapes = ((1,),) * d
+        coordinates = tuple(slice(k, k + 1) for k in range(d))
+        shared = slice(0, 1) if batch.two else None
+        super().__init__(0, horizon, Parameters(shared, coordinates, ((1,),) * d))
+        self.drawn = 0
         self.moment, self._last = np.zeros(batch.size), np.zeros((batch.size, 1, m, d))
         self._variances = np.zeros((moments, batch.size))
         self._shape = (batch.size, runs, m, d)
-
-    def begin(self, x: Tensor, over: bool = False) -> Tensor:
-        return x.clone()
 
     def sample(self) -> Tensor | None:
         """The noise of the next step, (P N, m, d): all of it falls into the first round."""
@@ -216,45 +216,49 @@ class Candidates:
             self._last = g.numpy().reshape(self._shape).copy()  # the algorithm goes on with g itself
         return g
 
-    balanced = __call__
 
-    def uniform(self, shape: tuple[int, ...]) -> Tensor:
-        raise InputError("falsify needs exact expectations, and this algorithm throws dice of its own")
+class CandidatesMix(Mix):
+    """The network of all candidates in the oracle's round.
 
-    @property
-    def edges(self) -> Any:
-        raise InputError("falsify runs no algorithm that keeps something for each arc (grad.edges)")
+    The matrices of each candidate are used in turn. If they are drawn, run n has those of its digits in
+    base B, the number of matrices.
+    """
 
+    environment = ENVIRONMENT
 
-def mixer(batch: Batch, runs: int, oracle: Candidates) -> Any:
-    """The network: the matrices of each candidate take turns; of those that are drawn, run n has the ones
-    that its digits tell."""
-    B, m = batch.period, batch.x0.shape[1]
-    weights = torch.from_numpy(np.repeat(np.moveaxis(batch.W, 1, 0), 1 if batch.drawn else runs, axis=1))
+    def __init__(self, batch: Batch, runs: int, oracle: Candidates):
+        self._batch, self._runs, self._oracle = batch, runs, oracle
+        copies = 1 if batch.drawn else runs
+        self._weights = torch.from_numpy(np.repeat(np.moveaxis(batch.W, 1, 0), copies, axis=1))
 
-    def mix(z: Tensor, times: int) -> Tensor:
-        for k in range(times):
-            step = oracle.t if batch.one_per_round else oracle.t * batch.algorithm.gossip_steps + k
-            if batch.drawn:
-                told = batch.W[:, np.arange(runs) // B**step % B].reshape(-1, m, m)
-                z = torch.from_numpy(told) @ z
-            else:
-                z = weights[step % B] @ z
+    def _gossip(self, z: Tensor, times: int, after: int) -> Tensor:
+        for k in range(after, after + times):
+            z = self._matrices(k) @ z
         return z
 
-    return PlainMix(mix, "falsification and minimal counterexamples")
+    def _matrices(self, k: int) -> Tensor:
+        """Return the matrices of gossip step k of this round, (P N, m, m)."""
+        batch, t = self._batch, self._oracle.t
+        step = t if batch.one_per_round else t * batch.algorithm.gossip_steps + k
+        B, m = batch.period, batch.x0.shape[1]
+        if not batch.drawn:
+            return self._weights[step % B]
+        choices = np.arange(self._runs) // B**step % B
+        return torch.from_numpy(batch.W[:, choices].reshape(-1, m, m))
 
 
+@unknown_methods_rejected()
 def draws_of(batch: Batch) -> int:
     """Minibatches that one round takes."""
     oracle = Candidates(batch, 1)
     x = torch.from_numpy(batch.x0.copy())
-    state = batch.algorithm.init(x, oracle)  # type: ignore[arg-type]
+    state = batch.algorithm.init(x, oracle)
     before = oracle.drawn
-    batch.algorithm.local_update(replace(state, z=x), oracle)  # type: ignore[arg-type]
+    batch.algorithm.local_update(replace(state, z=x), oracle)
     return oracle.drawn - before
 
 
+@unknown_methods_rejected()
 def run(batch: Batch, rounds: int, moments: bool = False) -> Path:
     """Simulate ``rounds`` rounds of all candidates, fewer where nothing moves any more, and measure them, the
     gradients' second ``moments`` if asked."""
@@ -325,15 +329,15 @@ def _states(
     """Models (R + 1, P N, m, d), means, auxiliary points (R + 1, P N, d), second moment, standing still."""
     draws = draws_of(batch) if moments else 0
     algorithm, oracle = batch.algorithm, Candidates(batch, rounds, runs, noise, weight, draws)
-    mix = mixer(batch, runs, oracle)
+    mix = CandidatesMix(batch, runs, oracle)
     x = torch.from_numpy(np.repeat(batch.x0, runs, axis=0))
-    state = algorithm.init(x, oracle)  # type: ignore[arg-type]
+    state = algorithm.init(x, oracle)
     state = replace(state, z=state.x)
     kept, still = [state], np.zeros(batch.size, dtype=int)
     oracle.drawn = 0
     for t in range(rounds):
         oracle.t = t
-        state = algorithm.local_update(state, oracle)  # type: ignore[arg-type]
+        state = algorithm.local_update(state, oracle)
         state = algorithm.communicate(state, mix)
         state = replace(state, z=state.x)
         kept.append(state)
@@ -467,6 +471,7 @@ def _two_blocks(batch: Batch, x: Array, weight: float) -> Path:
     return Path(left, value, zero, zero, batch.x0, after[:, :, 0].var(-1).T)
 
 
+@unknown_methods_rejected()
 def fixed_points(batch: Batch, x: Array, steps: int = 6) -> Array:
     """Solutions of round(x) = x near x (P, m, d), by Newton, where a round begins with the models alone.
 
@@ -483,9 +488,9 @@ def fixed_points(batch: Batch, x: Array, steps: int = 6) -> Array:
         whole = changed(many, x0=points.reshape(P, N, m, d)[:, 0])
         oracle = Candidates(whole, 1, N)
         start = torch.from_numpy(points.reshape(P * N, m, d).copy())
-        state = batch.algorithm.init(start, oracle)  # type: ignore[arg-type]
-        state = batch.algorithm.local_update(replace(state, z=state.x), oracle)  # type: ignore[arg-type]
-        state = batch.algorithm.communicate(state, mixer(whole, N, oracle))
+        state = batch.algorithm.init(start, oracle)
+        state = batch.algorithm.local_update(replace(state, z=state.x), oracle)
+        state = batch.algorithm.communicate(state, CandidatesMix(whole, N, oracle))
         return state.x.numpy().reshape(P, N, n)
 
     flat = x.reshape(P, 1, n)
@@ -501,4 +506,4 @@ def fixed_points(batch: Batch, x: Array, steps: int = 6) -> Array:
     return flat.reshape(P, m, d)
 
 
-__all__ = ["CYCLE", "FULL", "Batch", "Candidates", "Path", "draws_of", "fixed_points", "run"]
+__all__ = ["CYCLE", "FULL", "Batch", "Candidates", "CandidatesMix", "Path", "draws_of", "fixed_points", "run"]

@@ -7,12 +7,9 @@ refused. Each refusal is one line that names file, field and value.
 
 from __future__ import annotations
 
-import json
 import math
 import os
-import sys
 from collections.abc import Callable, Iterable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -24,6 +21,8 @@ from dfltheory.counterexamples.reach import CodeNeededError, class_of, reference
 from dfltheory.counterexamples.score import NOISY
 from dfltheory.documents import (
     Read,
+    any_number,
+    anything,
     line,
     mapping,
     maybe,
@@ -37,7 +36,7 @@ from dfltheory.documents import (
     whole,
 )
 from dfltheory.errors import DataError, DFLTheoryError, InputError
-from dfltheory.files import reading
+from dfltheory.files import read_json, reading
 from dfltheory.training.instance import Instance
 
 FORMAT = 2
@@ -62,15 +61,15 @@ def read_document(
 
     Raises
     ------
+    InputError
+        The file is missing, too large, or not a regular file.
     DataError
-        One line: the file is no such document, is of an older format, or the first field that is not what it
+        The file is no such document, is of an older format, or the first field that is not what it
         must be.
     """
+    data = read_json(path, BYTES, parse_float)
     with reading(path, "a counterexample"):
         try:
-            if os.path.getsize(path) > BYTES or not os.path.isfile(path):
-                raise InputError(f"a counterexample is a regular file of at most {BYTES} bytes")
-            data = json.loads(Path(path).read_text(encoding="utf-8"), parse_float=parse_float)
             if isinstance(data, dict) and data.get("format") == 1:
                 raise InputError(
                     f"it is of format 1, and this version reads format {FORMAT}: search again, or replay it "
@@ -124,10 +123,10 @@ def _small(place: str, value: Any) -> None:
     """Refuse what is not plain, finite, short and in range."""
     match value:
         case dict():
-            for name, inner in mapping(lambda at, v: v, 40, line(40, r"\w+"))(place, value).items():
+            for name, inner in mapping(anything, 40, line(40, r"\w+"))(place, value).items():
                 _small(f"{place}.{name}", inner)
         case list():
-            for k, inner in enumerate(rows(lambda at, v: v, LONGEST, 1)(place, value)):
+            for k, inner in enumerate(rows(anything, LONGEST, 1)(place, value)):
                 _small(f"{place}[{k}]", inner)
         case bool() | None:
             pass
@@ -147,15 +146,8 @@ _name, _words = line(80, r"[\w.]+", "a name"), line(200, r"[\w .,:;=*+/()-]*", "
 _line, _count = line(2000, r"[^\x00-\x1f\x7f]*"), whole(0, 10**15)
 
 
-def _told(place: str, value: Any) -> float:
-    """A number that is told and never used; JSON has no word for those that are not finite."""
-    if value in ("NaN", "Infinity", "-Infinity"):
-        return float(value)
-    return number(-sys.float_info.max, sys.float_info.max)(place, value)
-
-
 def _family(place: str, value: Any) -> dict[str, Any]:
-    ratios = rows(_told, 8, 2)
+    ratios = rows(any_number, 8, 2)
     told = record(
         {
             "key": _name,
@@ -164,10 +156,10 @@ def _family(place: str, value: Any) -> dict[str, Any]:
             "parameter": _words,
             "values": ratios,
             "ratios": ratios,
-            **dict.fromkeys(("exponent", "low", "high"), _told),
+            **dict.fromkeys(("exponent", "low", "high"), any_number),
             **dict.fromkeys(("structural", "settled"), truth),
             "base": mapping(number(SMALL, LARGE), 20, _words),
-            "core": maybe(_told),
+            "core": maybe(any_number),
         }
     )(place, value)
     member, base = MEMBERS[told["member"]], told["base"]
@@ -185,8 +177,8 @@ def _family(place: str, value: Any) -> dict[str, Any]:
     return told | {"values": tuple(told["values"]), "ratios": tuple(told["ratios"])}
 
 
-_run: dict[str, Read] = {**dict.fromkeys(("ratio", "measured", "bound"), _told), "T": whole(1, HORIZON)}
-_condition = record({"condition": _line, "slack": _told, "holds": truth})
+_run: dict[str, Read] = {**dict.fromkeys(("ratio", "measured", "bound"), any_number), "T": whole(1, HORIZON)}
+_condition = record({"condition": _line, "slack": any_number, "holds": truth})
 _FIELDS: dict[str, Read] = {
     "kind": one_of(*KINDS),
     "format": whole(FORMAT, FORMAT),
@@ -196,23 +188,23 @@ _FIELDS: dict[str, Read] = {
     "variant": _name,
     "family": _words,
     "violated": truth,
-    "ratio": _told,
+    "ratio": any_number,
     "evaluations": _count,
-    "seconds": _told,
+    "seconds": any_number,
     "seed": whole(0, 2**63),
-    "families": mapping(record({"ratio": _told, "evaluations": _count}), 1000, _words),
-    "first": _told,
-    "terms": mapping(record({"share": _told, "without": _told}), 20, _line),
-    "readings": mapping(record({"ratio": _told, "violated": truth}), 10, _words),
+    "families": mapping(record({"ratio": any_number, "evaluations": _count}), 1000, _words),
+    "first": any_number,
+    "terms": mapping(record({"share": any_number, "without": any_number}), 20, _line),
+    "readings": mapping(record({"ratio": any_number, "violated": truth}), 10, _words),
     "exact": record({**_run, "still": truth}),
-    "core": record({**_run, "rounds": _count, "still": truth}, {"low": _told, "seeds": _count}),
-    "core_at_horizon": maybe(_told),
+    "core": record({**_run, "rounds": _count, "still": truth}, {"low": any_number, "seeds": _count}),
+    "core_at_horizon": maybe(any_number),
     "conditions": rows(_condition, 100),
     "obstacles": rows(_line, 100),
     "undecided": rows(_line, 200),
     "divergence": maybe(_family),
-    "instance": lambda place, value: value,  # read by :func:`built`
-    "theorem": lambda place, value: value,  # read with its types by theorem_from_document
+    "instance": anything,  # read by :func:`built`
+    "theorem": anything,  # read with its types by theorem_from_document
 }
 
 

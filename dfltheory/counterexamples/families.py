@@ -102,8 +102,8 @@ def families_of(theorem: Theorem) -> list[Family]:
     """Every arm of the search for a statement with constants; InputError where there is none."""
     check(theorem)
     free, _ = hyperparameters(theorem)
-    counts = [name for name, q in free.items() if q.whole and q.neutral is None]
-    more = [name for name, q in free.items() if q.whole and q.neutral is not None]
+    counts = [name for name, q in free.items() if q.integer and q.neutral is None]
+    more = [name for name, q in free.items() if q.integer and q.neutral is not None]
     levels = COUNTS.get(len(counts), ((1,) * len(counts), (2,) * len(counts)))
     settings = [dict(zip(counts, level, strict=True)) for level in levels]
     base = dict.fromkeys(more, 1)
@@ -199,13 +199,13 @@ def _shared(theorem: Theorem, rng: np.random.Generator, special: Special | None)
         if q.step and q.unit == STEP:
             told |= {} if first else {name: float(rng.choice([1.0, 1000.0 ** rng.random()]))}
             first = False
-        elif not (q.step or q.whole) and q.high == 1:
+        elif not (q.step or q.integer) and q.high == 1:
             absent = q.neutral if q.neutral is not None else 0.5 if q.open_low else 0.0
             near = rng.choice([3, 9])
             told[name] = 1 - 10.0 ** -(near * rng.random()) if rng.random() < 0.75 else absent
         elif name == _radius(free):
             told[name] = float(rng.random() < 0.8)  # 0, or 1 unit of length
-        elif not (q.step or q.whole):
+        elif not (q.step or q.integer):
             told[name] = 10.0 ** rng.uniform(-2, 2)
     if scheduled(theorem):
         held = special is not None and special.held
@@ -217,12 +217,12 @@ def _shared(theorem: Theorem, rng: np.random.Generator, special: Special | None)
     return told
 
 
-def varied(shared: Shared, width: float, rng: np.random.Generator) -> Shared:
+def varied(theorem: Theorem, shared: Shared, width: float, rng: np.random.Generator) -> Shared:
     """The shared numbers, each moved a little: shares towards 1, ratios and horizons by a factor."""
     new = dict(shared)
     for name, value in shared.items():
         step = width * rng.standard_normal()
-        share = GLOSSARY.get(name)
+        share = theorem.glossary.get(name)
         if share is not None and share.high == 1 and not share.step:
             least = 1e-3 if share.open_low else 0.0
             new[name] = 1 - min((1 - value) * 10.0**step, 1 - least) if value else value
@@ -416,7 +416,7 @@ def _largest(theorem: Theorem, towards: dict[str, Array], values: dict[str, Arra
 def _ties(theorem: Theorem) -> list[tuple[str, list[str], Any]]:
     """Step sizes that an equality among the conditions fixes: name, what it takes, and the rule."""
     told = []
-    for name, solution in equalities(conditions_of(theorem))[0].items():
+    for name, solution in equalities(conditions_of(theorem), theorem.glossary)[0].items():
         takes, function = compiled([solution])
         told.append((name, takes, lambda *a, g=function: g(*a)[0]))  # type: ignore[operator]
     return told
@@ -425,7 +425,8 @@ def _ties(theorem: Theorem) -> list[tuple[str, list[str], Any]]:
 @lru_cache(maxsize=64)
 def _tied_names(theorem: Theorem) -> frozenset[str]:
     conditions = conditions_of(theorem)
-    return frozenset(c.name for c in conditions) - frozenset(c.name for c in equalities(conditions)[1])
+    untied = equalities(conditions, theorem.glossary)[1]
+    return frozenset(c.name for c in conditions) - frozenset(c.name for c in untied)
 
 
 @lru_cache(maxsize=64)

@@ -19,7 +19,7 @@ from dfltheory.counterexamples.certify import Certificate, certify
 from dfltheory.counterexamples.divergence import Divergence, again, steepest
 from dfltheory.counterexamples.document import FORMAT, KINDS, built, read_document
 from dfltheory.counterexamples.families import families_of
-from dfltheory.counterexamples.reach import CodeNeededError, class_of, registered, with_classes
+from dfltheory.counterexamples.reach import CodeNeededError, class_of, with_classes
 from dfltheory.counterexamples.search import Arm, Clock, search, wall
 from dfltheory.documents import WrittenNumber
 from dfltheory.errors import DataError, InputError, whole_number
@@ -82,7 +82,7 @@ class Finding:
             if not self.undecided:
                 del certificate["undecided"]
             document |= certificate
-        if self.theorem is not None and not registered(self.theorem):
+        if self.theorem is not None and not registry.registered(self.theorem):
             document["theorem"] = theorem_to_document(self.theorem)
         return document
 

@@ -13,16 +13,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dfltheory.counterexamples.candidate_values import CandidateRuns
 from dfltheory.counterexamples.core import Batch, run
 from dfltheory.counterexamples.cube import Reader
 from dfltheory.counterexamples.problems import Ramps, RampTask, SplitTask
 from dfltheory.counterexamples.reach import algorithm_class, hyperparameters
-from dfltheory.counterexamples.score import along, at_T, glossary, left_side
+from dfltheory.counterexamples.score import at_T, left_side
 from dfltheory.counterexamples.special import At, opposing, wells
 from dfltheory.errors import InputError
 from dfltheory.tasks.separable import Clipped
 from dfltheory.training.instance import Instance
-from dfltheory.verdicts.reading import measured
+from dfltheory.verdicts.measures import measured
+from dfltheory.verdicts.run_values import run_values
 
 if TYPE_CHECKING:
     from dfltheory.bounds.theorem import Theorem
@@ -71,9 +73,9 @@ class Member:
             return _exactly(theorem, instance, told)
         history, lhs = instance.run(progress=False), theorem.lhs
         data = measured(history, lhs.measure)
-        values = {k: v for k, v in history.values().items() if v is not None and np.all(np.isfinite(v))}
-        gap = float(history.loss[0, lhs.start]) - float(history.constants.f_star or 0.0)
-        values |= {"sigma_l": 0.0, "f0_gap": max(gap, 0.0)} | told
+        values = {k: v for k, v in run_values(history, theorem).items() if np.all(np.isfinite(v))}
+        values["sigma_l"] = 0.0
+        values.update(told)
         if data is None or history.diverged_at is not None or set(theorem.needs) - set(values):
             return float("nan"), dict.fromkeys(theorem.needs, 1.0)
         left = float(at_T(theorem, data.T, history.rounds, False)[0])
@@ -92,9 +94,10 @@ class Member:
 def _exactly(theorem: Theorem, instance: Instance, told: Numbers) -> tuple[float, Numbers]:
     batch, T = Batch.of(instance), instance.rounds
     path = run(batch, theorem.lhs.rounds(T).stop + 1)
-    known = {name: float(v[0]) for name, v in glossary(theorem, batch, path)[0].items()} | told
-    data = left_side(theorem, batch, path, {n: np.array([v]) for n, v in known.items()})
-    values = known | {"T": float(T), "delta_u": float(np.sqrt(along(path.diversity, T)[0]))}  # type: ignore[arg-type]
+    known = run_values(CandidateRuns(batch, path, [T]), theorem).at_upper_gap
+    values = {name: float(np.ravel(value)[0]) for name, value in known.items()}
+    values |= {name: value for name, value in told.items() if name not in ("T", "delta_u")}
+    data = left_side(theorem, batch, path, {name: np.array([value]) for name, value in values.items()})
     return float(at_T(theorem, data, T, True)[0]), {name: values[name] for name in theorem.needs}
 
 
@@ -124,7 +127,7 @@ def algorithm(theorem: Theorem, numbers: Numbers) -> Any:
         value = known.get(told, quantity.neutral)
         if value is None:
             raise InputError(f"{theorem} does not say how large {told} is, and O(.) needs a schedule")
-        letters[name] = int(value) if quantity.whole else float(value)
+        letters[name] = int(value) if quantity.integer else float(value)
     return cls(**letters)
 
 

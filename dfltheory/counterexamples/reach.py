@@ -1,8 +1,8 @@
-"""What the search holds fast and what it draws, by a theorem's scope alone.
+"""What the search fixes and what it draws, by a theorem's scope alone.
 
-The rules are those by which :mod:`dfltheory.verdicts.applicable` judges a run, so that whatever is found is a
-run that the theorem speaks of. What is outside of the search is refused in one line, never searched with
-another algorithm. Assumptions in words are not read.
+The rules are those of :mod:`dfltheory.verdicts.applicability`, so that the theorem covers every
+counterexample. A statement that the search cannot treat is rejected with an error message; it is never
+searched with another algorithm. Assumptions in words are not read.
 """
 
 from __future__ import annotations
@@ -14,10 +14,11 @@ from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 from dfltheory.algorithms.base import Algorithm
-from dfltheory.bounds.symbols import BUILT_IN, GLOSSARY, LENGTH, STEP, Quantity
+from dfltheory.bounds.scope import ANY
+from dfltheory.bounds.symbols import GLOSSARY, LENGTH, STEP, Quantity
 from dfltheory.errors import InputError, UnknownNameError
 from dfltheory.own import own_name
-from dfltheory.verdicts.applicable import ABSENT, spoken_of, unrestricted_steps
+from dfltheory.verdicts.applicability import absent_values, quantities_of, unrestricted_steps
 
 if TYPE_CHECKING:
     from dfltheory.bounds.theorem import Theorem
@@ -26,50 +27,43 @@ MEASURES: dict[bool, tuple[str, ...]] = {
     False: ("grad_norm_sq", "grad_norm_sq_w", "consensus", "loss", "f_gap", "dist_sq"),
     True: ("two_block", "two_block_next", "two_block_weighted"),
 }
-"""The left-hand sides that the search measures, of one block and of two."""
+"""The left-hand sides that the search measures, for one block and for two."""
 
 
 CONVEX = frozenset(("mu", "mu_each", "x_star_sq", "sigma_star", "Gamma"))
-"""What the search knows of convex problems, beside the glossary's own names."""
+"""Quantities of convex problems that the search computes."""
+
+NOT_COMPUTED = frozenset(("dist_now", "gap_now", "offset"))
+"""Quantities of the glossary that the search does not compute."""
 
 
 def convex(theorem: Theorem) -> bool:
-    """Does it ask how convex its problems are, so that no others are to be drawn?"""
+    """Whether the theorem contains a strong-convexity constant, so that only convex problems are drawn."""
     return bool({"mu", "mu_each"} & set(theorem.needs))
 
 
-def registered(theorem: Theorem) -> bool:
-    """Is it a statement of the registry, the very object?"""
-    from dfltheory import bounds
-
-    try:
-        return bounds.get(theorem.key, theorem.variant) is theorem
-    except UnknownNameError:
-        return False
-
-
 class CodeNeededError(InputError):
-    """A file is about code of a user, which no file carries."""
+    """A file refers to third-party code, which it does not contain."""
 
     def __init__(self, what: str):
         super().__init__(
-            f"{what} is code of a user, which no file carries: name the theorem's own file too, as in "
-            "`dfltheory falsify FILE.py:NAME --replay COUNTEREXAMPLE`"
+            f"{what} is third-party code, which the file does not contain: name the theorem's own file too, "
+            "as in `dfltheory falsify FILE.py:NAME --replay COUNTEREXAMPLE`"
         )
 
 
 def algorithm_class(theorem: Theorem) -> type[Algorithm]:
-    """The most general algorithm of the scope: a class of the package by its name, or a user's own."""
+    """The most general algorithm of the scope: a class of the package by name, or a third-party class."""
     return class_of(theorem.scope.algorithms[0])
 
 
 def class_of(named: str | type, known: Iterable[str | type] = ()) -> type[Algorithm]:
-    """The class that a scope names: itself, the package's by its name, or a user's that is imported.
+    """The class that a scope names: itself, the package's by name, or an imported third-party class.
 
     Parameters
     ----------
     named : str or type
-        ``MODULE:NAME`` for a class of a user. How its module was imported does not matter, see
+        ``MODULE:NAME`` for a third-party class. How its module was imported does not matter, see
         :func:`~dfltheory.own.own_name`.
     known : iterable of str or type
         Classes that are preferred to others of the same own name: those of the scope of a given theorem.
@@ -123,7 +117,7 @@ def _attribute(module: str, name: str) -> type[Algorithm] | None:
 
 
 def with_classes(theorem: Theorem) -> Theorem:
-    """The theorem of a file, with the users' classes that its scope names in place of their names."""
+    """The theorem of a file, with third-party classes in place of their names in its scope."""
     named = tuple(class_of(a) if isinstance(a, str) and ":" in a else a for a in theorem.scope.algorithms)
     return replace(theorem, scope=replace(theorem.scope, algorithms=named))
 
@@ -134,24 +128,33 @@ def hyperparameters(theorem: Theorem) -> tuple[dict[str, Quantity], dict[str, An
     Raises
     ------
     InputError
-        A field that neither the scope nor the bound speaks of, and that has no value at which it is absent.
+        A field that neither the scope nor the bound contains, and that has no value at which it is absent.
     """
     cls, scope = algorithm_class(theorem), theorem.scope
-    spoken = spoken_of(theorem) | unrestricted_steps(theorem, cls)
-    summed = {name for whole in spoken & {*cls.summed_up} for name in cls.summed_up[whole][0]}
+    absent = absent_values(theorem)
+    contained = quantities_of(theorem) | unrestricted_steps(theorem, cls)
+    summands: set[str] = set()
+    for total in contained & set(cls.summed_up):
+        summands |= set(cls.summed_up[total][0])
     free: dict[str, Quantity] = {}
     fixed: dict[str, Any] = {}
     for f in fields(cls):
         name = cls.glossary.get(f.name, f.name)
-        told = [scope.letters[n] for n in (name, f.name) if n in scope.letters]
-        if told:
-            fixed[f.name] = told[0]
-        elif f.name in summed:  # as the class has it, where it has a default
-            fixed |= {} if f.default is MISSING else {f.name: f.default}
-        elif name in spoken:
-            free[f.name] = GLOSSARY[name]
-        elif name in ABSENT:
-            fixed[f.name] = ABSENT[name]
+        required = [scope.letters[n] for n in (name, f.name) if n in scope.letters]
+        if required and required[0] == ANY:
+            if f.default is MISSING:
+                free[f.name] = theorem.glossary[name]
+            else:
+                fixed[f.name] = f.default  # one of the values that the statement covers
+        elif required:
+            fixed[f.name] = required[0]
+        elif f.name in summands:
+            if f.default is not MISSING:
+                fixed[f.name] = f.default
+        elif name in contained:
+            free[f.name] = theorem.glossary[name]
+        elif name in absent:
+            fixed[f.name] = absent[name]
         else:
             raise InputError(
                 f"falsify cannot search {theorem}: it does not say at which {name} (see Scope.letters)"
@@ -160,20 +163,22 @@ def hyperparameters(theorem: Theorem) -> tuple[dict[str, Quantity], dict[str, An
 
 
 def unknown(theorem: Theorem) -> list[str]:
-    """What the theorem asks for that is neither the glossary's own, nor known of convex problems, nor a
-    hyperparameter that the search can draw: a step size, a count, a share, or a radius."""
+    """What the theorem needs that the search neither computes nor can draw as a hyperparameter: a step size,
+    a count, a share, or a radius."""
     cls = algorithm_class(theorem)
     own = {cls.glossary.get(f.name, f.name) for f in fields(cls)} | {*cls.summed_up}
-    odd = {n for n in own & set(theorem.needs) if not _drawn(GLOSSARY[n])}
-    return sorted(set(theorem.needs) - BUILT_IN - CONVEX - (own - odd))
+    drawn = {n for n in own & set(theorem.needs) if _drawn(theorem.glossary[n])}
+    computed = GLOSSARY.keys() - NOT_COMPUTED
+    return sorted(set(theorem.needs) - computed - drawn)
 
 
-def _drawn(letter: Quantity) -> bool:
-    return letter.step or letter.whole or letter.high == 1 or letter.unit == LENGTH
+def _drawn(quantity: Quantity) -> bool:
+    """Whether the search can draw a hyperparameter."""
+    return quantity.step or quantity.integer or quantity.high == 1 or quantity.unit == LENGTH
 
 
 def check(theorem: Theorem) -> None:
-    """One line where the statement is outside of what the search can do."""
+    """Raise InputError if the search cannot treat the statement."""
     scope, cls = theorem.scope, algorithm_class(theorem)
     why = None
     measures = MEASURES[scope.two_blocks]
@@ -190,10 +195,10 @@ def check(theorem: Theorem) -> None:
     free, fixed = hyperparameters(theorem)
     if names := unknown(theorem):
         raise InputError(f"falsify cannot search {theorem}: it does not know {', '.join(names)}")
-    held = [name for name in fixed if GLOSSARY.get(name) is not None and GLOSSARY[name].step]
+    held = [name for name in fixed if name in theorem.glossary and theorem.glossary[name].step]
     odd = [n for n, q in free.items() if q.step and q.unit not in (STEP, GLOSSARY["eta_v"].unit)]
     if held or odd:
-        raise InputError(f"falsify cannot search {theorem}: it cannot hold {(held or odd)[0]} fast")
+        raise InputError(f"falsify cannot search {theorem}: the step size {(held or odd)[0]} cannot be fixed")
 
 
 __all__ = [
@@ -206,7 +211,6 @@ __all__ = [
     "convex",
     "hyperparameters",
     "reference_to",
-    "registered",
     "unknown",
     "with_classes",
 ]

@@ -1,4 +1,4 @@
-"""Measured over bound for P candidates at once, each at the horizon that is worst for the theorem."""
+"""Ratio measured / bound of P candidates at once, each at its worst horizon."""
 
 from __future__ import annotations
 
@@ -9,33 +9,44 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dfltheory.bounds.measures import GRADIENT_MEASURES
-from dfltheory.counterexamples.core import CYCLE, FULL, Batch, Path, fixed_points, run
-from dfltheory.counterexamples.reach import convex
+from dfltheory.counterexamples.candidate_values import SIMULATED, candidate_values, simulated_rounds
+from dfltheory.counterexamples.core import FULL, Batch, Path, fixed_points, run
 from dfltheory.errors import InputError
-from dfltheory.verdicts.rounding import LEAST, Sizes, measure_error, memory_of
+from dfltheory.verdicts.measures import Block, Sizes, memory_of
+from dfltheory.verdicts.rounding import LEAST, measure_error
 
 if TYPE_CHECKING:
     from dfltheory.bounds.theorem import Theorem
 
 Array = NDArray[Any]
 LONG = (10**3, 10**4, FULL, 10**5, 10**6, 10**7, 10**9)
-"""Horizons beyond the simulated rounds, for candidates in which nothing moves any more."""
+"""Horizons beyond the simulated rounds, for stationary candidates."""
 NOISY = 20000
-"""The longest horizon of a counterexample with noise, which the training core runs in full."""
+"""Longest horizon of a counterexample with noise, which the training core simulates in full."""
 INADMISSIBLE = -1e3
 FLOOR = 1e-9
-"""Squared gradients below this share of B^2 count as zero: rounding must never look like a violation."""
+"""Squared gradients below this share of B^2 count as zero, since rounding is no violation."""
 ADDS_UP = ("f_gap", "dist_sq", "consensus")
 """Measures whose rounding error grows with the horizon, as errors of the models add up."""
-SIMULATED = 4096
-"""Rounds that are simulated at most; later ones repeat the last where nothing moves any more."""
 
 
 @dataclass(frozen=True, eq=False)
 class Scores:
-    """``ratio`` measured / bound (nan where the theorem says nothing), ``fitness`` to be maximized, the
-    horizon ``T``, and the start ``x0`` (P, m, d) that was found worst. ``niches`` (P, 2 n) of the n terms:
-    the largest ratio where the term is half of the bound or more, and the largest measured / (bound without).
+    """Scores of P candidates.
+
+    Attributes
+    ----------
+    ratio : (P,) array
+        measured / bound at the worst horizon; nan where the theorem does not apply.
+    fitness : (P,) array
+        To be maximized.
+    T : (P,) array
+        The worst horizon.
+    x0 : (P, m, d) array
+        The start.
+    niches : (P, 2 n) array
+        For each of the n terms of the bound the largest ratio where the term is at least half of the bound,
+        then the largest measured / (bound without the term).
     """
 
     ratio: Array
@@ -46,10 +57,17 @@ class Scores:
 
 
 def score(theorem: Theorem, batch: Batch, rounds: int, T: int = 0) -> Scores:
-    """Simulate, extend to long horizons where the state stands still, and compare with the bound.
+    """Simulate candidates, extend stationary ones to long horizons, and compare with the bound.
 
-    ``T``: the horizon, where a schedule or enumerated noise has fixed it; else the worst one is sought. Where
-    clients may start apart, fixed points of the rounds nearby are starts too.
+    Parameters
+    ----------
+    T : int
+        The horizon if a schedule or enumerated noise fixes it; 0: the worst horizon is sought.
+
+    Returns
+    -------
+    Scores
+        Where clients may start at different points, nearby fixed points of the rounds are tried as starts.
     """
     rounds = int(min(rounds, batch.longest))
     if T:
@@ -58,7 +76,7 @@ def score(theorem: Theorem, batch: Batch, rounds: int, T: int = 0) -> Scores:
         long = [far for far in LONG if far <= NOISY or not batch.chance]
         horizons = np.array([*np.unique(np.round(np.geomspace(2, rounds - 1, 12)).astype(int)), *long])
     first = int(min(T, batch.longest)) if 0 < T <= SIMULATED else rounds
-    path = run(batch, simulated(theorem, first), "S2" in theorem.needs)
+    path = run(batch, simulated_rounds(theorem, first), "S2" in theorem.needs)
     best = compared(theorem, batch, path, horizons)
     if theorem.scope.common_start or batch.sigma.any() or batch.period > 1:
         return best
@@ -68,48 +86,43 @@ def score(theorem: Theorem, batch: Batch, rounds: int, T: int = 0) -> Scores:
     return better(still, best)
 
 
-def simulated(theorem: Theorem, rounds: int) -> int:
-    """Rounds to be run so that the measure is known before round ``rounds``: of two blocks it looks ahead."""
-    return rounds + theorem.scope.two_blocks
-
-
 def admissible(theorem: Theorem, batch: Batch, T: int) -> bool:
-    """Does any candidate meet every condition, as far as two rounds tell?"""
-    known, valid = glossary(theorem, batch, run(batch, 2, "S2" in theorem.needs))
-    known |= {"T": np.full(batch.size, float(T or LONG[0]))}
-    known["rho0"] = known["rho"] * np.sqrt(known["T"])
-    return bool((valid & (violation(theorem, {n: known[n] for n in theorem.needs}) == 0)).any())
+    """Whether a candidate meets every condition, by its first two rounds."""
+    path = run(batch, 2, "S2" in theorem.needs)
+    known, valid = candidate_values(theorem, batch, path, [T or LONG[0]])
+    unmet = violation(theorem, {name: known[name] for name in theorem.needs})
+    return bool((valid & (unmet == 0)).any())
 
 
 def better(one: Scores, other: Scores) -> Scores:
-    """Candidate by candidate the one that is fitter; ``other`` where both are equal."""
+    """The fitter of two scores for each candidate; ``other`` if they are equal."""
     wins = one.fitness > other.fitness
 
-    def pick(a: Array, b: Array) -> Array:
-        return np.where(wins.reshape(-1, *(1,) * (a.ndim - 1)), a, b)
+    def fitter(first: Array, second: Array) -> Array:
+        return np.where(wins.reshape(-1, *(1,) * (first.ndim - 1)), first, second)
 
-    return Scores(*(pick(getattr(one, f.name), getattr(other, f.name)) for f in fields(Scores)))
+    return Scores(*(fitter(getattr(one, f.name), getattr(other, f.name)) for f in fields(Scores)))
 
 
-TWO_BLOCK_BODIES = {
+SHARED_GRADIENTS = {
     "two_block": "grad_u_sq",
     "two_block_next": "grad_u_sq_next",
     "two_block_weighted": "grad_u_sq_next",
 }
-"""The two-block measures, and the shared gradient that each contains."""
+"""The gradient of the shared block in each two-block measure."""
 
 
 def left_side(theorem: Theorem, batch: Batch, path: Path, known: dict[str, Any]) -> Array:
-    """The measure of the theorem in every round, (R, P), less its rounding error; nan where the algorithm has
-    none.
+    """The theorem's measure in every round, (R, P), at the lower end of its rounding error; nan if the
+    algorithm does not have it.
 
-    Where the errors of the rounds add up, a last row holds what is left at any later horizon: of a state that
-    stands still, as its steps may only be rounded away, and 0 of others, of which nothing is known.
+    For measures whose rounding errors add up, a last row holds the lower end at any later horizon: for a
+    stationary state, whose steps may be rounded away, and 0 for others, of which nothing is known.
     """
     name = theorem.lhs.measure
-    if name in TWO_BLOCK_BODIES:
-        body = path.left[TWO_BLOCK_BODIES[name]]
-        data = _two(theorem, body, path.left["grad_v_sq"], known)
+    if name in SHARED_GRADIENTS:
+        shared = path.left[SHARED_GRADIENTS[name]]
+        data = _weighted_blocks(theorem, shared, path.left["grad_v_sq"], known)
     elif name == "f_gap":
         data = path.value - known["f_star"]
     else:
@@ -127,22 +140,22 @@ def left_side(theorem: Theorem, batch: Batch, path: Path, known: dict[str, Any])
 
 
 def sizes_of(theorem: Theorem, batch: Batch, path: Path, known: dict[str, Any], T: int = LONG[-1]) -> Sizes:
-    """What the rounding errors of candidates are multiples of, after ``T`` rounds."""
+    """Magnitudes of candidates after ``T`` rounds, for their rounding errors."""
     reach = np.sqrt(known["x0_sq"]) + 2 * np.sqrt(known.get("x_star_sq", 0.0))
     size = np.maximum(path.size, reach)
     noise = np.sqrt((batch.sigma**2).sum(-1))
     lam, eta = known.get("lam", known.get("q")), known.get("eta")
     unsure = batch.clients.unsure(batch.x0[..., 0])
-    blocks = {f"_{b}": (known.get(f"eta_{b}"), known.get(f"K_{b}", 1), known.get(f"L_{b}")) for b in "uv"}
+    blocks = {}
+    for b in "uv":
+        blocks[f"_{b}"] = Block(known.get(f"eta_{b}"), known.get(f"K_{b}", 1), known.get(f"L_{b}"))
     return Sizes(
         eps=np.finfo(float).eps,
         tiny=np.finfo(float).tiny,
         rounds=min(T, batch.longest),
         size=size,
         gradient=batch.clients.parts(size).max(1) + noise,
-        slope=np.sqrt(np.nan_to_num(path.left["grad_norm_sq"]).max(0))
-        if "grad_norm_sq" in path.left
-        else 0.0,
+        slope=_largest_slope(path),
         eta=eta,
         last_eta=eta,
         local_steps=known.get("K", 1),
@@ -159,34 +172,42 @@ def sizes_of(theorem: Theorem, batch: Batch, path: Path, known: dict[str, Any], 
     )
 
 
+def _largest_slope(path: Path) -> Array | float:
+    """The largest ||grad f(xbar)||; 0 if it was not measured."""
+    if "grad_norm_sq" not in path.left:
+        return 0.0
+    return np.sqrt(np.nan_to_num(path.left["grad_norm_sq"]).max(0))
+
+
 def _weights(theorem: Theorem, known: dict[str, Any]) -> dict[str, Any]:
     """The weight of each block's squared gradient in the measure."""
     if theorem.lhs.measure == "two_block_weighted":
         return {f"_{b}": known[f"eta_{b}"] * known[f"K_{b}"] / 4 for b in "uv"}
-    if theorem.lhs.measure in TWO_BLOCK_BODIES:
+    if theorem.lhs.measure in SHARED_GRADIENTS:
         return {f"_{b}": 1 / known[f"L_{b}"] for b in "uv"}
     return {}
 
 
-def _two(theorem: Theorem, body: Array, head: Array, known: dict[str, Array]) -> Array:
+def _weighted_blocks(theorem: Theorem, shared: Array, personal: Array, known: dict[str, Array]) -> Array:
+    """A two-block measure from the squared gradients of both blocks."""
     match theorem.lhs.measure:
         case "two_block_weighted":
             a, b = known["eta_u"] * known["K_u"], known["eta_v"] * known["K_v"]
-            return (a * body + b * head) / 4
+            return (a * shared + b * personal) / 4
         case "two_block" | "two_block_next":
-            return body / known["L_u"] + head / known["L_v"]
+            return shared / known["L_u"] + personal / known["L_v"]
     raise InputError(f"{theorem}: the measure {theorem.lhs.measure!r} is not one of two blocks")
 
 
 def floor(theorem: Theorem, batch: Batch, data: Array, known: dict[str, Array]) -> Array:
-    """Below this, (P,), a measure counts as zero; what noise adds never does."""
+    """The value below which a measure counts as zero, (P,); 0 with noise."""
     share = known["B"] ** 2 if theorem.lhs.measure in GRADIENT_MEASURES else data.max(0)
     return np.where(batch.sigma.any(-1), 0.0, FLOOR * share)
 
 
 def compared(theorem: Theorem, batch: Batch, path: Path, horizons: Array) -> Scores:
-    """Left-hand sides at horizons (H,) over the bound there: the worst of each candidate."""
-    known, valid = glossary(theorem, batch, path)
+    """The worst ratio of each candidate over the horizons (H,)."""
+    known, valid = candidate_values(theorem, batch, path, horizons)
     data = left_side(theorem, batch, path, known)
     still, until = path.still, np.inf
     if theorem.lhs.measure in GRADIENT_MEASURES:  # which stays where gradients are constant
@@ -196,24 +217,26 @@ def compared(theorem: Theorem, batch: Batch, path: Path, horizons: Array) -> Sco
     counts = np.array([summands(theorem, int(T)) for T in horizons])[:, None]
     left = np.where(left < floor(theorem, batch, data, known) * counts, 0.0, left)
     grid = {name: np.broadcast_to(v, left.shape) for name, v in known.items()}
-    grid["T"] = np.repeat(horizons[:, None], batch.size, axis=1)
-    grid["rho0"] = grid["rho"] * np.sqrt(grid["T"])
-    if path.diversity is not None:
-        told = np.sqrt(np.stack([along(path.diversity, int(T)) for T in horizons]))
-        grid["delta_u"] = np.where(np.isfinite(told), told, 1.0)
     return judged(theorem, left, grid, valid, batch.x0)
 
 
 def at_T(theorem: Theorem, data: Array, T: int, still: Array | int, until: Array | float = np.inf) -> Array:
-    """The left-hand side at horizon T, (P,), at least, where the last ``still`` rounds come again ``until``
-    a round; nan where nothing is known of later ones. Those after ``until`` count as 0."""
+    """A lower bound of the left-hand side at horizon T, (P,), from ``data`` of the first rounds.
+
+    Parameters
+    ----------
+    still : int or (P,) array
+        The last so many rounds repeat; 0: later rounds are unknown, and the result is nan.
+    until : float or (P,) array
+        The round until which they repeat; later ones count as 0.
+    """
     span, still = theorem.lhs.rounds(T), np.asarray(still, dtype=int)
     have = data[span.start : min(span.stop, len(data))]
     aggregate = theorem.lhs.aggregate
     if aggregate == "min":
         value = (have if len(have) else data[-max(1, int(still.max())) :]).min(0)
         value = np.where(span.stop > np.maximum(until, len(data)), 0.0, value)
-    elif aggregate == "max":  # of a cycle that begins after the data every round may be the only one
+    elif aggregate == "max":  # after the data every round of the cycle may be the only one
         value = have.max(0) if len(have) else data[-max(1, int(still.max())) :].min(0)
         value = value if len(have) else np.where(span.start >= np.maximum(until, len(data)), 0.0, value)
     elif aggregate in ("mean", "sum", "last"):
@@ -228,29 +251,23 @@ def at_T(theorem: Theorem, data: Array, T: int, still: Array | int, until: Array
 
 
 def summands(theorem: Theorem, T: int) -> int:
-    """How many rounds a sum over rounds adds up at horizon T; 1 for all other aggregates."""
+    """Number of summands of a sum over rounds at horizon T; 1 for other aggregates."""
     return len(theorem.lhs.rounds(T)) if theorem.lhs.aggregate == "sum" else 1
 
 
-def along(diversity: Array, T: int) -> Array:
-    """The mean diversity of rounds 0..T-1, at most; the last ones come again."""
-    have = diversity[:T]
-    return (have.sum(0) + (T - len(have)) * diversity[-CYCLE:].max(0)) / T
-
-
 def judged(theorem: Theorem, left: Array, grid: dict[str, Array], valid: Array, x0: Array) -> Scores:
-    """Left-hand sides (H, P) over the bound at ``grid`` (H, P); nan where a candidate is no problem."""
+    """Scores from left-hand sides and values (H, P); nan for candidates that are not ``valid``."""
     horizons = grid["T"]
     grid = {name: grid[name] for name in theorem.needs}
-    told = theorem.evaluate_terms(where="nan", **grid).values()
-    terms = np.stack([np.broadcast_to(np.asarray(term, dtype=float), left.shape) for term in told])
+    evaluated = theorem.evaluate_terms(where="nan", **grid).values()
+    terms = np.stack([np.broadcast_to(np.asarray(term, dtype=float), left.shape) for term in evaluated])
     bound = terms.sum(0)
     with np.errstate(all="ignore"):
         ratio = np.where(valid & (bound > LEAST), left / bound, np.nan)
-        ruled = np.where(terms >= bound / 2, ratio, np.nan)
+        dominant = np.where(terms >= bound / 2, ratio, np.nan)
         others = np.stack([np.delete(terms, k, 0).sum(0) for k in range(len(terms))])
         without = np.where(np.isfinite(ratio) & (others > 0), left / others, np.nan)
-    niches = np.fmax.reduce(np.concatenate([ruled, without]), axis=1).T
+    niches = np.fmax.reduce(np.concatenate([dominant, without]), axis=1).T
     known = np.isfinite(ratio)
     at = np.where(known, ratio, -1.0).argmax(0)
     columns = np.arange(left.shape[1])
@@ -262,43 +279,8 @@ def judged(theorem: Theorem, left: Array, grid: dict[str, Array], valid: Array, 
     return Scores(np.where(admissible, ratio, np.nan), fitness, horizons[at, columns], x0, niches)
 
 
-def glossary(theorem: Theorem, batch: Batch, path: Path) -> tuple[dict[str, Array], Array]:
-    """Every quantity that the theorem may ask for, (P,) each, and which candidates are problems at all."""
-    known, x0 = batch.clients.constants(), batch.x0
-    ones = np.ones(batch.size)
-    gap = path.value[min(theorem.lhs.start, len(path.value) - 1)] - known["f_star"]
-    shared = x0[..., :1] if batch.two else x0
-    valid = batch.valid & np.isfinite(known["f_star"]) & np.isfinite(path.value).all(0)
-    noise = dict(zip(("sigma_u", "sigma_v") if batch.two else ("sigma_l",), batch.sigma.T, strict=True))
-    values = {
-        **known,
-        **batch.network,
-        **noise,
-        **(unsure := batch.clients.unsure(x0[..., 0])),
-        "f0_gap": np.maximum(gap, 0.0) + unsure["f_error"],
-        "x0_sq": (x0**2).sum(-1).mean(-1),
-        "x0_spread": ((shared - shared.mean(1, keepdims=True)) ** 2).sum(-1).mean(-1),
-        "S2": path.moment,
-        "m": x0.shape[1] * ones,
-        "rho": 0.0 * ones,
-        **{n: v * ones for n, v in batch.algorithm.theory_values(x0.shape[-1]).items()},
-    }
-    if convex(theorem):
-        values |= batch.clients.at_minimizer(x0.mean((1, 2)))
-    safe = {}
-    for name, v in values.items():
-        fine = np.isfinite(v)
-        valid = valid & (fine | (name == "B" not in theorem.needs))
-        safe[name] = np.where(fine, v, 0.5 if name in ("lam", "alpha", "q") else 1.0)
-    for name in ("L", "L_u", "L_v"):
-        if name in safe:
-            valid = valid & (safe[name] > 0)
-            safe[name] = np.where(safe[name] > 0, safe[name], 1.0)
-    return safe, valid
-
-
 def violation(theorem: Theorem, values: dict[str, Array]) -> Array:
-    """By how much, in all, the conditions fail: 0 where they hold, so that the search finds its way in."""
+    """The total violation of the conditions, for the search to minimize; 0 where they hold."""
     total: Array = np.zeros(1)
     for _, slack, ok in theorem.check_conditions(**values):
         scale = np.abs(np.asarray(slack)) + 1
@@ -309,8 +291,15 @@ def violation(theorem: Theorem, values: dict[str, Array]) -> Array:
 def ratio_at(
     theorem: Theorem, data: Array, values: dict[str, Any], T: int, floor: float = 0.0, still: int = 1
 ) -> dict[str, float]:
-    """Measured, bound and ratio at horizon T of one candidate whose measure is ``data``, the last ``still``
-    of which come again; less than ``floor`` counts as 0."""
+    """Measured value, bound and ratio of one candidate at horizon T.
+
+    Parameters
+    ----------
+    data : (R,) array
+        The measure in the first rounds, of which the last ``still`` repeat.
+    floor : float
+        Smaller values count as 0.
+    """
     measured = float(at_T(theorem, data[:, None], T, still)[0])
     measured = measured if measured > floor * summands(theorem, T) else 0.0
     needed = {name: values[name] for name in theorem.needs if name in values} | {"T": T}
@@ -320,20 +309,24 @@ def ratio_at(
 
 
 def followed(theorem: Theorem, batch: Batch, T: int) -> Path:
-    """One candidate for T rounds: :data:`SIMULATED` at most, or :data:`.core.FULL` where it moves on."""
+    """Simulate one candidate for T rounds, at most ``SIMULATED``, or ``FULL`` if it is not stationary."""
     moments = "S2" in theorem.needs
-    path = run(batch, simulated(theorem, min(T, SIMULATED)), moments)
+    path = run(batch, simulated_rounds(theorem, min(T, SIMULATED)), moments)
     if T > SIMULATED and not path.still[0]:
-        path = run(batch, simulated(theorem, min(T, FULL)), moments)
+        path = run(batch, simulated_rounds(theorem, min(T, FULL)), moments)
     return path
 
 
 def at_horizon(theorem: Theorem, batch: Batch, values: dict[str, Any], T: int) -> tuple[dict[str, Any], int]:
-    """Measured, bound and ratio of a batch of one candidate at one horizon, and how many of the last rounds
-    come again.
+    """Measured value, bound and ratio of one candidate at one horizon.
 
-    Beyond the rounds that are :func:`followed` these come again, which is exact; where none do, others count
-    as 0.
+    Returns
+    -------
+    dict
+        ``T, measured, bound, ratio, still``. Beyond the simulated rounds the last ones repeat, which is
+        exact; later rounds of a candidate that is not stationary count as 0.
+    int
+        How many of the last rounds repeat.
     """
     path = followed(theorem, batch, T)
     numbers = {name: np.asarray(v, dtype=float) for name, v in values.items()}
@@ -346,13 +339,10 @@ def at_horizon(theorem: Theorem, batch: Batch, values: dict[str, Any], T: int) -
 __all__ = [
     "FLOOR",
     "NOISY",
-    "SIMULATED",
     "Scores",
-    "along",
     "at_horizon",
     "better",
     "followed",
-    "glossary",
     "ratio_at",
     "score",
     "sizes_of",

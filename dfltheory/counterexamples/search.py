@@ -88,7 +88,7 @@ class Arm:
         if self.rng.random() < width:  # far steps are a fresh population half of the time
             shared, points = self.family.draw(self.rng), self.rng.random(points.shape)
         else:
-            shared = varied(self.shared, width, self.rng)
+            shared = varied(self.theorem, self.shared, width, self.rng)
         scores = self.evaluate(points, shared)
         return self.adopt(points, shared, scores)
 

@@ -14,9 +14,11 @@ from torch import Tensor
 
 from dfltheory.algorithms.base import Algorithm, replace
 from dfltheory.algorithms.blocks import blocks
+from dfltheory.algorithms.protocol import unknown_methods_rejected
+from dfltheory.exact.layout import clients_tensors
 from dfltheory.exact.moments import Affine, Moments, Stage, apply, backward, one_round
 from dfltheory.exact.network import Law, is_constant, law_of, laws_of
-from dfltheory.exact.probe import Probe, Readout, stacked
+from dfltheory.exact.probe import Probe, Readout
 from dfltheory.exact.problem import Problem
 
 Array = NDArray[Any]
@@ -123,6 +125,7 @@ class Step:
 class Engine:
     """One algorithm on one problem over one sequence of matrices, for ``rounds`` rounds from x^0 (m, d)."""
 
+    @unknown_methods_rejected()
     def __init__(
         self, algorithm: Any, problem: Problem, sequence: Any, x0: Array, rounds: int, apart: bool = True
     ):
@@ -150,6 +153,7 @@ class Engine:
             if step is not None:
                 state = one_round(state, step.stages, step.laws)
 
+    @unknown_methods_rejected()
     def step(self, template: Any, t: int) -> tuple[Step, Any]:
         """Round t from a state with these tensors that nothing moves, and that state after it."""
         trial = self.probe.trial(template, self.layout, t, self._products)
@@ -168,6 +172,8 @@ class Engine:
             while len(self._rounds) >= _KEPT:
                 self._rounds.pop(next(iter(self._rounds)))
             self._rounds[key] = stages
+        if any(call.after for call in trial.calls) and not is_constant(self.sequence):
+            raise self.probe.refusal("it continues gossip steps over a network that is not constant")
         stages = self._rounds[key]
         laws = [laws_of(self.sequence, t, s.times) for s in stages]
         if self.sequence.random and sum(1 for s in stages if s.mixed) > 1:
@@ -317,7 +323,7 @@ class Engine:
     def _settled(self, before: Any, after: Any) -> Any:
         """The state after a round, in which what has changed by rounding alone has not changed."""
         kept = {}
-        for name in {*stacked(after)} - {*self.layout.shapes, "z"}:
+        for name in {*clients_tensors(after)} - {*self.layout.shapes, "z"}:
             old, new = getattr(before, name), getattr(after, name)
             if old is None or not torch.equal(new[:1].expand_as(new), new):
                 raise self.probe.refusal(

@@ -6,15 +6,15 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from dfltheory.experiments.experiment import Case, Outcome, perform, perform_all
+    from dfltheory.experiments.cases import Case, Outcome, perform, perform_all
     from dfltheory.experiments.report import Study
 
 _MODULES = {
-    "Case": "dfltheory.experiments.experiment",
-    "Outcome": "dfltheory.experiments.experiment",
+    "Case": "dfltheory.experiments.cases",
+    "Outcome": "dfltheory.experiments.cases",
     "Study": "dfltheory.experiments.report",
-    "perform": "dfltheory.experiments.experiment",
-    "perform_all": "dfltheory.experiments.experiment",
+    "perform": "dfltheory.experiments.cases",
+    "perform_all": "dfltheory.experiments.cases",
 }
 
 

@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dfltheory.bound_atlas import best_bounds, yardstick
+from dfltheory.best_bounds import best_bounds, yardstick
 from dfltheory.bounds import registry
 from dfltheory.bounds.canonical import statement_hash
 from dfltheory.bounds.display import condition_latex, expression_latex, sequences
 from dfltheory.bounds.status import Status
-from dfltheory.bounds.symbols import GLOSSARY, step_names
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.checks.code_digest import AUDITING, code_digest
 from dfltheory.checks.everyday import everyday
@@ -25,13 +24,14 @@ from dfltheory.checks.headlines import corrected_variant, examined, headline, na
 from dfltheory.checks.run import audit
 from dfltheory.checks.vacuous import trivials
 from dfltheory.counterexamples import core, score
-from dfltheory.counterexamples.certify import known
+from dfltheory.counterexamples.candidate_values import counterexample_values
 from dfltheory.counterexamples.describe import counterexample_lines, refuted_by
 from dfltheory.counterexamples.document import built, read_document
 from dfltheory.counterexamples.finding import instance_of, replay
 from dfltheory.errors import InputError
-from dfltheory.experiments.experiment import installed_versions
-from dfltheory.experiments.report import mathml, template, worded
+from dfltheory.experiments.cases import installed_versions
+from dfltheory.experiments.html_text import html_text, mathml
+from dfltheory.experiments.report import template
 from dfltheory.files import check_writable, write_text
 from dfltheory.plots import look
 
@@ -78,10 +78,10 @@ def referee(
     return template("referee.html.j2").render(
         name=name_of(theorem),
         theorem=theorem,
-        verdict=worded(headline(theorem, status, len(errors), reference)),
+        verdict=html_text(headline(theorem, status, len(errors), reference)),
         formula=mathml(theorem.latex(), "block"),
         conditions=[mathml(condition_latex(c, theorem)) for c in theorem.conditions],
-        assumptions=[worded(words) for words in theorem.assumptions],
+        assumptions=[html_text(words) for words in theorem.assumptions],
         sequences=sequences(theorem),
         findings=[str(finding) for finding in findings if finding.severity != "note"],
         picture=picture,
@@ -90,7 +90,7 @@ def referee(
         certificate="" if instead is None else str(instead.status),
         status=status,
         shown=f"{_DRAW} {command} --counterexample FILE" if status.refuted and saved is None else "",
-        examined=worded(examined(theorem, status, len(errors), reference)),
+        examined=html_text(examined(theorem, status, len(errors), reference)),
         instead_formula="" if instead is None else mathml(instead.latex(), "block"),
         phase=phase,
         phase_caption=said,
@@ -192,7 +192,8 @@ def _along(
     """What a saved instance measures, and the bounds at its constants, at horizons up to its own."""
     instance = built(instance_of(file)[0])
     batch, T = core.Batch.of(instance), instance.rounds
-    values = known(instance.run(rounds=min(T + 2, 50), progress=False), theorem, batch, T)
+    run = instance.run(rounds=min(T + 2, 50), progress=False)
+    values = counterexample_values(run, theorem, batch, T)
     path = score.followed(theorem, batch, T)
     numbers = {name: np.asarray(value, dtype=float) for name, value in values.items()}
     data = score.left_side(theorem, batch, path, numbers)
@@ -215,16 +216,16 @@ def _along(
 def _phase(theorem: Theorem) -> tuple[Any, str]:
     """Over T and the spectral gap: speaks, vacuous, or no step size meets the conditions."""
     gap, known = next((n for n in ("lam", "q") if n in theorem.needs), None), trivials(theorem)
-    many = sum(n in theorem.needs for n in step_names()) > 2  # too many to look for the best of
+    many = len(theorem.step_names) > 2  # too many to look for the best of
     if not known or theorem.order or gap is None or many or "T" not in theorem.needs:
         return None, ""
     T, gaps = 10.0 ** np.linspace(0, 12, 49), 10.0 ** np.linspace(-4, 0, 33)
     over = {gap: np.repeat(1 - gaps, len(T)), "T": np.tile(np.round(T), len(gaps))}
-    usual = everyday(n for n in theorem.needs if n not in (*over, *step_names()))
+    usual = everyday((n for n in theorem.needs if n not in (*over, *theorem.step_names)), theorem.glossary)
     bound, known_without = best_bounds(theorem, usual | over)[0], yardstick(theorem, usual | over)
     ratio = (bound / known_without).reshape(len(gaps), len(T))
     kinds = np.select([ratio < 1, np.isfinite(ratio)], [2, 1], 0)
-    figure, axes = _axes("rounds $T$", rf"$1 - {GLOSSARY[gap].latex}$")
+    figure, axes = _axes("rounds $T$", rf"$1 - {theorem.glossary[gap].latex}$")
     from matplotlib.colors import ListedColormap
 
     colors = ("#d9d9d9", "#f0c36d", "#63b88f")
@@ -234,9 +235,9 @@ def _phase(theorem: Theorem) -> tuple[Any, str]:
     for color, label in zip(colors, ("not applicable", "vacuous", "speaks"), strict=True):
         axes.plot([], [], "s", color=color, label=label)
     axes.legend(frameon=False, loc="upper left", bbox_to_anchor=(1, 1))
-    told = ", ".join(f"${GLOSSARY[n].latex} = {v:g}$" for n, v in usual.items())
+    told = ", ".join(f"${theorem.glossary[n].latex} = {v:g}$" for n, v in usual.items())
     without = " or ".join(f"${expression_latex(limit, theorem)}$" for _, limit in known)
-    return _svg(figure), worded(
+    return _svg(figure), html_text(
         f"At {told}, with the best step sizes at each point. Vacuous: the bound says no more than {without}, "
         "which is known without it; not applicable: no step size meets the conditions."
     )

@@ -1,4 +1,4 @@
-"""A study saved as a folder: tables, figures, and one HTML page that loads nothing from anywhere."""
+"""A study saved as a folder: tables, figures, and one HTML page that loads no other file."""
 
 from __future__ import annotations
 
@@ -13,12 +13,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dfltheory.bounds.display import condition_latex
-from dfltheory.experiments.experiment import Case, Outcome, installed_versions
+from dfltheory.experiments.cases import Case, Outcome, installed_versions
+from dfltheory.experiments.html_text import html_text, mathml
 from dfltheory.files import filling, replacing, write_json, write_text
 from dfltheory.number_format import number, tex
 from dfltheory.plots.look import save
 from dfltheory.plots.verdicts import families
-from dfltheory.verdicts.compare import Verdict
+from dfltheory.verdicts.verdict import Verdict
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -44,7 +45,7 @@ _CAPTION = "numbers: measured / bound; 1 is sharp, above 1 the bound fails"
 
 @dataclass(frozen=True)
 class Study:
-    """Outcomes with what a reader must know of them: the title, and what was not tested."""
+    """Outcomes with a title and a list of what was not tested."""
 
     title: str
     outcomes: Sequence[Outcome]
@@ -128,13 +129,14 @@ class Study:
 
 def _describe(outcome: Outcome) -> dict[str, Any]:
     case, run = outcome.case, outcome.run
+    instance = case.instance
     return {
         "case": case.label,
-        "task": {"name": case.task.name, "m": case.task.m, "d": case.task.d},
-        "algorithm": {"name": type(case.algorithm).__name__} | asdict(case.algorithm),
-        "rounds": case.rounds,
+        "task": {"name": instance.task.name, "m": instance.task.m, "d": instance.task.d},
+        "algorithm": {"name": type(instance.algorithm).__name__} | asdict(instance.algorithm),
+        "rounds": instance.rounds,
         "seeds": len(run.x),
-        "seed": case.seed,
+        "seed": instance.seed,
         "constants": run.constants.known(),
         "standing": dict(run.constants.standing),
         "network": run.network.known(),
@@ -179,7 +181,7 @@ def render(
         here=here,
         known=sorted((f"{key}, {variant}", how) for (key, variant), how in known.items()),
         contents=_contents(study, groups, bool(further)),
-        told=told,
+        verdict_text=verdict_text,
         marks=MARKS,
         meanings=MEANINGS,
         files=files,
@@ -218,38 +220,6 @@ def _embedded(figure: Path) -> str:
     return f"data:image/{kind};base64," + base64.b64encode(figure.read_bytes()).decode("ascii")
 
 
-def mathml(latex: str, display: str = "inline") -> Any:
-    """LaTeX as MathML, which browsers draw by themselves."""
-    from latex2mathml.converter import convert
-    from markupsafe import Markup
-
-    # the converter knows `split`, which has the same columns
-    return Markup(convert(latex.replace("{aligned}", "{split}"), display=display))
-
-
-def worded(text: str) -> Any:
-    """Words as HTML: formulas between dollar signs, code between backticks, bold words between stars (which
-    stand at a word's start and end: those of a power do not)."""
-    from markupsafe import Markup, escape
-
-    def formula(latex: str) -> Any:
-        try:
-            return mathml(latex)
-        except Exception as wrong:
-            if type(wrong).__module__ != "latex2mathml.exceptions":
-                raise
-            return escape(latex)  # words that only look like a formula
-
-    kinds = (formula, lambda code: Markup("<code>{}</code>").format(code))
-    pieces = re.split(r"\$([^$]+)\$|`([^`]+)`", text)
-    told = [
-        next((kind(p) for kind, p in zip(kinds, pieces[i + 1 : i + 3], strict=False) if p is not None), "")
-        for i in range(0, len(pieces), 3)
-    ]
-    words = [Markup(re.sub(r"(?<!\S)\*\*(?=\S)|(?<=\S)\*\*(?=\W|$)", "", escape(p))) for p in pieces[::3]]
-    return Markup("").join(x for pair in zip(words, told, strict=True) for x in pair)
-
-
 def _group(study: Study, name: str, figure: Path | None, folder: Path) -> dict[str, Any]:
     outcomes = [outcome for outcome in study.outcomes if outcome.case.group == name]
     drawn = {v.variant: v for o in outcomes for v in o.verdicts if v.kind != "not applicable"}
@@ -272,38 +242,41 @@ def _group(study: Study, name: str, figure: Path | None, folder: Path) -> dict[s
 
 
 def _statements(outcomes: list[Outcome]) -> list[dict[str, Any]]:
-    """What the theorems of a group claim, in words and formulas."""
-    theorems = {(v.key, v.variant): v._theorem for o in outcomes for v in o.verdicts}
+    """Return what the theorems of a group state, in words and formulas."""
+    theorems = {(v.key, v.variant): v.theorem for o in outcomes for v in o.verdicts}
     return [
         {
             "name": f"{thm.key}, {thm.variant}",
             "status": str(thm.status),
             "source": thm.source,
-            "left": worded(thm.lhs.words),
+            "left": html_text(thm.lhs.words),
             "formula": mathml(thm.latex(), "block"),
             "conditions": [(c.name, mathml(condition_latex(c, thm))) for c in thm.conditions],
-            "assumptions": [worded(words) for words in thm.assumptions],
+            "assumptions": [html_text(words) for words in thm.assumptions],
         }
         for thm in theorems.values()
     ]
 
 
 def _constants(outcomes: Sequence[Outcome]) -> list[tuple[str, str, str]]:
-    """Name, value (from the least to the largest where the runs' problems differ) and standing."""
-    found: dict[str, list[tuple[float, str]]] = {}
+    """Return name, value and standing of each constant; the value is a range if the problems differ."""
+    known: dict[str, list[tuple[float, str]]] = {}
     for outcome in outcomes:
-        known, gap = outcome.run.constants, outcome.run.values().get("f0_gap")
-        for name, value in {**known.known(), **({} if gap is None else {"f0_gap": gap})}.items():
-            standing = known.standing_of("f_star" if name == "f0_gap" else name)
-            found.setdefault(name, []).append((value, standing))
-    return [
-        (name, " to ".join(dict.fromkeys(number(value) for value, _ in (min(of), max(of)))), of[0][1])
-        for name, of in found.items()
-    ]
+        constants = outcome.run.constants
+        for name, value in constants.known().items():
+            known.setdefault(name, []).append((value, constants.standing_of(name)))
+        gap = outcome.run.values().get("f0_gap")
+        if gap is not None:
+            known.setdefault("f0_gap", []).append((gap, constants.standing_of("f_star")))
+    rows = []
+    for name, entries in known.items():
+        ends = [number(value) for value, _ in (min(entries), max(entries))]
+        rows.append((name, " to ".join(dict.fromkeys(ends)), entries[0][1]))
+    return rows
 
 
-def told(verdict: Verdict) -> str:
-    """The verdict's kind; if the statement is refuted in general, with what refutes it."""
+def verdict_text(verdict: Verdict) -> str:
+    """Return the kind of a verdict; if the statement is refuted in general, with what refutes it."""
     if not verdict.status.refuted:
         return verdict.kind
     return f"{verdict.kind} here (refuted in general: {verdict.status.how})"
@@ -327,7 +300,7 @@ def tables(study: Study) -> list[Any]:
         for outcome in outcomes:
             for k, v in enumerate(outcome.verdicts):
                 doubtful = v.status.refuted and v.kind != "violated"
-                said = Text(f"{MARKS[v.kind]} {told(v)}")
+                said = Text(f"{MARKS[v.kind]} {verdict_text(v)}")
                 said.stylize("yellow" if doubtful else colors.get(v.kind, "dim"))
                 last = k == len(outcome.verdicts) - 1
                 cells = (
@@ -366,26 +339,30 @@ def print_study(study: Study) -> None:
 
 
 def _reasons(verdicts: Iterable[tuple[Case, Verdict]]) -> list[str]:
-    """A line for each variant, kind and reason, with the runs that it is given for."""
-    found: dict[tuple[str, str], list[str]] = {}
+    """Return a line for each variant, kind and reason, with the runs that it is given for."""
+    places: dict[tuple[str, str], list[str]] = {}
     for case, verdict in verdicts:
-        what = f"{verdict.variant}, {verdict.kind}", verdict.reason
-        found.setdefault(what, []).append(case.place or case.group)
-    return [
-        f"{what} ({where[0]}{f' and {len(where) - 1} more' if len(where) > 1 else ''}): {reason}"
-        for (what, reason), where in found.items()
-    ]
+        reason = f"{verdict.variant}, {verdict.kind}", verdict.reason
+        places.setdefault(reason, []).append(case.place or case.group)
+    lines = []
+    for (kind, reason), where in places.items():
+        more = f" and {len(where) - 1} more" if len(where) > 1 else ""
+        lines.append(f"{kind} ({where[0]}{more}): {reason}")
+    return lines
 
 
 def latex_table(verdicts: Iterable[Verdict]) -> str:
-    """Verdicts as rows of a ``tabular`` (booktabs): statement, variant, its status in general, the kind of
-    the verdict, measured with its interval, bound, ratio. What is not applicable has no numbers."""
+    """Return verdicts as a ``tabular`` (booktabs).
+
+    Columns are statement, variant, status of the statement, kind of the verdict, measured value with its
+    interval, bound and ratio. Verdicts that are not applicable have no numbers.
+    """
     head = r"statement & variant & status & verdict & measured & bound & ratio \\"
     lines = [r"\begin{tabular}{lllllll}", r"\toprule", head, r"\midrule"]
     for v in verdicts:
         at = v.measured
         numbers = f"{tex(at.estimate)} [{tex(at.low)}, {tex(at.high)}]", tex(v.bound), tex(v.ratio)
-        told = ("--",) * 3 if v.kind == "not applicable" else tuple(f"${n}$" for n in numbers)
-        cells = (rf"\texttt{{{v.key}}}", v.variant, v.status.kind, v.kind, *told)
+        shown = ("--",) * 3 if v.kind == "not applicable" else tuple(f"${n}$" for n in numbers)
+        cells = (rf"\texttt{{{v.key}}}", v.variant, v.status.kind, v.kind, *shown)
         lines.append(" & ".join(cell.replace("_", r"\_") for cell in cells) + r" \\")
     return "\n".join([*lines, r"\bottomrule", r"\end{tabular}"]) + "\n"

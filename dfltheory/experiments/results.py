@@ -1,8 +1,8 @@
-"""Results that load back: verdicts from JSON, histories from safetensors, and the tidy table of a sweep.
+"""Readers of results: verdicts from JSON, histories from safetensors, and the table of a sweep.
 
-A sweep's folder holds ``sweep.json`` (which cells there are), ``cells/KEY.json`` and
-``cells/KEY.safetensors`` (what each cell found; KEY is the hash of its configuration) and ``results.csv``
-(a row for each cell and variant).
+A sweep's folder has ``sweep.json`` (the list of cells), ``cells/KEY.json`` and ``cells/KEY.safetensors``
+(record and history of each cell; KEY is the hash of its configuration) and ``results.csv`` (a row for each
+cell and variant).
 
 >>> results = load_results("results/topologies")        # doctest: +SKIP
 >>> results.frame[["topology.name", "variant", "kind", "ratio"]]
@@ -12,8 +12,6 @@ A sweep's folder holds ``sweep.json`` (which cells there are), ``cells/KEY.json`
 from __future__ import annotations
 
 import json
-import math
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -22,11 +20,33 @@ from typing import TYPE_CHECKING, Any
 
 from dfltheory import bounds
 from dfltheory.bounds.status import status_from_dict
-from dfltheory.errors import DataError, InputError, UnknownNameError, shown
-from dfltheory.files import reading, replacing
+from dfltheory.documents import (
+    Read,
+    any_number,
+    anything,
+    line,
+    mapping,
+    maybe,
+    must,
+    named,
+    rows,
+    text,
+    tuple_of,
+    whole,
+)
+from dfltheory.errors import (
+    LARGEST_WHOLE,
+    DataError,
+    DFLTheoryError,
+    InputError,
+    UnknownNameError,
+    shown,
+)
+from dfltheory.files import plain, read_json, reading, replacing
 from dfltheory.training.document import short
-from dfltheory.verdicts.compare import Verdict
+from dfltheory.verdicts.left_hand_side import LeftHandSide
 from dfltheory.verdicts.statistics import Interval
+from dfltheory.verdicts.verdict import Verdict
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -35,87 +55,101 @@ if TYPE_CHECKING:
     from dfltheory.training.history import History
 
 MANIFEST, TABLE, CELLS = "sweep.json", "results.csv", "cells"
-"""The names of the files in a sweep's folder, and of the folder of its cells."""
+"""Names of the files in a sweep's folder, and of the folder of its cells."""
 
-_TEXT = ("kind", "key", "variant", "reason", "method")
-_NUMBERS = ("bound", "ratio", "trivial", "confidence")
-_COUNTS = ("seeds", "rounds")
-_SHAPES: dict[str, type] = {"verdicts": list, "status": str} | dict.fromkeys(
-    (
-        "settings",
-        "configuration",
-        "algorithm",
-        "constant",
-        "standing",
-        "network",
-        "final",
-        "final_std",
-        "version",
-    ),
-    dict,
+_TABLE = mapping(any_number, 10**4, text)
+_COUNT = whole(0, LARGEST_WHOLE)
+_VERDICT: dict[str, Read] = {
+    **dict.fromkeys(("kind", "key", "variant", "reason", "method"), text),
+    **dict.fromkeys(("bound", "ratio", "trivial", "confidence", "measured"), any_number),
+    **dict.fromkeys(("seeds", "rounds"), _COUNT),
+    **dict.fromkeys(("conditions", "estimated"), tuple_of(text, 10**4)),
+    **dict.fromkeys(("terms", "given", "slack", "at"), _TABLE),
+    **dict.fromkeys(("ratio_ci", "measured_ci"), tuple_of(any_number, 2, 2)),
+    "seeds_needed": maybe(_COUNT),
+    "status": anything,  # read by status_from_dict
+}
+"""Field of a saved verdict -> its reader."""
+_ANY_TABLE = mapping(anything, 10**5, text)
+_TABLES = (
+    "settings",
+    "configuration",
+    "algorithm",
+    "constant",
+    "standing",
+    "network",
+    "final",
+    "final_std",
+    "version",
 )
-_ABSENT: dict[str, Any] = {"method": "student", "status": {"kind": "not examined"}, "seeds_needed": None}
-_ABSENT |= {"given": {}, "slack": {}, "at": {}}  # in files of earlier releases
+
+
+def _verdict_of_record(place: str, value: Any) -> Any:
+    """A verdict inside a record, of which only the names are read."""
+    fields = named(place, value, ("kind", "key"), None)
+    text(f"{place}.kind", fields["kind"])
+    text(f"{place}.key", fields["key"])
+    return fields
+
+
+_RECORD: dict[str, Read] = {
+    "status": text,
+    "error": maybe(_ANY_TABLE),
+    "verdicts": rows(_verdict_of_record, 10**4),
+    **dict.fromkeys(_TABLES, _ANY_TABLE),
+}
+"""Field of the record of a cell, which may be absent -> its reader."""
+_KEY = line(64, "[0-9a-z]{1,64}", "a hash")  # it is the name of a file
+_ABSENT: dict[str, Any] = {
+    "method": "student",
+    "status": {"kind": "not examined"},
+    "seeds_needed": None,
+    "given": {},
+    "slack": {},
+    "at": {},
+}
+"""Fields of verdicts that files of earlier versions lack."""
 
 
 # -- verdicts ----------------------------------------------------------------------------------------
 
 
 def verdict_from_dict(document: Mapping[str, Any], run: History | None = None) -> Verdict:
-    """The verdict that ``Verdict.to_dict`` wrote: equal to it, but for the run.
+    """Return the verdict that ``Verdict.to_dict`` wrote.
 
-    With ``run`` the verdict can plot again.
+    Parameters
+    ----------
+    document : mapping
+        Fields of a verdict; others are ignored.
+    run : History, optional
+        The run of the verdict, with which it can be plotted.
 
     Raises
     ------
     DataError
-        A field is missing, or a number is none.
+        A field is missing or has another type.
     """
-
-    def table(name: str) -> dict[str, float]:
-        return {str(key): _number(value) for key, value in told[name].items()}
-
     try:
-        told = _ABSENT | dict(document)
-        values: dict[str, Any] = {name: str(told[name]) for name in _TEXT}
-        values |= {name: _number(told[name]) for name in _NUMBERS}
-        values |= {name: int(told[name]) for name in _COUNTS}
-        values |= {name: tuple(map(str, told[name])) for name in ("conditions", "estimated")}
-        values |= {name: table(name) for name in ("terms", "given", "slack", "at")}
-        low, high = map(_number, told["ratio_ci"])
-        values["ratio_ci"] = (low, high)
-        values["measured"] = Interval(_number(told["measured"]), *map(_number, told["measured_ci"]))
-        needed = told["seeds_needed"]
-        values["seeds_needed"] = None if needed is None else int(needed)
-        values["status"] = status_from_dict(told["status"])
-    except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
-        said = " ".join(str(error).split())
-        raise DataError(f"not a verdict: {type(error).__name__}: {said:.200}") from error
+        must("verdict", document, isinstance(document, Mapping), "a table of fields")
+        given = named("verdict", _ABSENT | plain(document), _VERDICT, None)
+        values = {name: read(f"verdict.{name}", given[name]) for name, read in _VERDICT.items()}
+        values["status"] = status_from_dict(values["status"])
+    except (DFLTheoryError, RecursionError) as wrong:
+        raise DataError(f"not a verdict: {wrong}") from wrong
+    values["measured"] = Interval(values["measured"], *values.pop("measured_ci"))
     if run is not None:
-        values |= {"_run": run, "_theorem": bounds.get(values["key"], values["variant"])}
+        theorem = bounds.get(values["key"], values["variant"])
+        values["left_hand_side"] = LeftHandSide(run, theorem)
     return Verdict(**values)
 
 
 def load_verdicts(path: str | Path) -> list[Verdict]:
-    """The verdicts of a ``verdicts.json``, as ``dfltheory validate --out`` writes it."""
-    document = _read_json(Path(path))
+    """Return the verdicts of a ``verdicts.json``, as ``dfltheory validate --out`` writes it."""
+    document = read_json(path)
     if not isinstance(document, list):
         raise DataError(f"{path} does not hold a list of verdicts")
     with reading(path, "verdicts"):
         return [verdict_from_dict(item) for item in document]
-
-
-def _number(value: Any) -> float:
-    # one nan for all: then a verdict that is read back equals the one that was written
-    number = float(value)
-    return math.nan if math.isnan(number) else number
-
-
-def _read_json(path: Path) -> Any:
-    if not path.is_file():
-        raise InputError(f"{path} is no regular file" if path.exists() else f"{path} does not exist")
-    with reading(path, "JSON"):
-        return json.loads(path.read_text(encoding="utf-8"))
 
 
 # -- the results of a sweep --------------------------------------------------------------------------
@@ -123,7 +157,19 @@ def _read_json(path: Path) -> Any:
 
 @dataclass(frozen=True)
 class CellResult:
-    """What one cell found. ``status``: ``done``, ``failed`` (see ``error``) or ``missing`` (not finished)."""
+    """The result of one cell.
+
+    Attributes
+    ----------
+    key : str
+        Hash of the configuration.
+    settings : mapping
+        What ``[sweep]`` sets in this cell, by dotted field.
+    folder : Path
+        Folder of the sweep.
+    record : mapping
+        Content of the cell's JSON file; empty if the cell has not finished.
+    """
 
     key: str
     settings: Mapping[str, Any]
@@ -132,11 +178,12 @@ class CellResult:
 
     @property
     def status(self) -> str:
+        """``done``, ``failed`` (see ``error``) or ``missing`` (not finished)."""
         return self.record.get("status", "missing")
 
     @property
     def file(self) -> Path:
-        """Where ``record`` was read."""
+        """The JSON file of the cell."""
         return self.folder / CELLS / f"{self.key}.json"
 
     @property
@@ -146,7 +193,7 @@ class CellResult:
 
     @property
     def error(self) -> str | None:
-        """Why the cell failed, in one line."""
+        """Type and message of the error that the cell ended with."""
         error = self.record.get("error")
         return None if error is None else shown(f"{error.get('type')}: {error.get('message')}")
 
@@ -161,14 +208,15 @@ class CellResult:
 
     @property
     def verdicts(self) -> tuple[Verdict, ...]:
-        """What the run says of each variant."""
+        """The verdict of each variant."""
+        documents = self.record.get("verdicts", ())
         with reading(self.file, "the record of a cell"):
-            return tuple(verdict_from_dict(d, self.history) for d in self.record.get("verdicts", ()))
+            return tuple(verdict_from_dict(document, self.history) for document in documents)
 
 
 @dataclass(frozen=True)
 class Results:
-    """A sweep's folder, read back."""
+    """The results of a sweep's folder."""
 
     folder: Path
     title: str
@@ -176,65 +224,82 @@ class Results:
 
     @cached_property
     def frame(self) -> pd.DataFrame:
-        """The tidy table: a row for each cell and variant (one row where there is no theorem)."""
+        """A row for each cell and variant; one row for a cell without a theorem."""
         return frame_of(self.cells)
 
     def where(self, **settings: Any) -> list[CellResult]:
-        """The finished cells with these settings, ``__`` for the dot: ``where(topology__name="ring")``."""
+        """Return finished cells by their settings, with ``__`` for the dot.
+
+        >>> results.where(topology__name="ring")    # doctest: +SKIP
+        """
         wanted = {name.replace("__", "."): value for name, value in settings.items()}
         known = {name for cell in self.cells for name in cell.settings}
-        if unknown := sorted(set(wanted) - known):
+        unknown = sorted(set(wanted) - known)
+        if unknown:
             raise UnknownNameError("swept field", unknown[0], known)
-        done = (cell for cell in self.cells if cell.status == "done")
-        return [cell for cell in done if all(cell.settings.get(n) == v for n, v in wanted.items())]
+        return [
+            cell
+            for cell in self.cells
+            if cell.status == "done" and wanted.items() <= dict(cell.settings).items()
+        ]
 
     def runs(self, cells: Sequence[CellResult] | None = None) -> Labelled:
-        """Label -> History of finished cells, for the figures that compare runs."""
-        chosen = [cell for cell in self.cells if cell.status == "done"] if cells is None else cells
-        names = chosen[0].settings if chosen else ()
-        varying = [n for n in names if len({repr(c.settings[n]) for c in chosen}) > 1]
-        labels = [", ".join(short(c.settings[n]) for n in varying) or c.key for c in chosen]
-        return {label: cell.history for label, cell in zip(labels, chosen, strict=True)}
+        """Return the histories of finished cells by the settings that differ, for plots of several runs."""
+        if cells is None:
+            cells = [cell for cell in self.cells if cell.status == "done"]
+        names = cells[0].settings if cells else ()
+        varying = [name for name in names if len({repr(cell.settings[name]) for cell in cells}) > 1]
+        histories = {}
+        for cell in cells:
+            label = ", ".join(short(cell.settings[name]) for name in varying)
+            histories[label or cell.key] = cell.history
+        return histories
 
 
 def load_results(folder: str | Path) -> Results:
-    """Read a sweep's folder, finished or not: cells that have not finished are ``missing``."""
+    """Read the folder of a sweep, which need not have finished.
+
+    Raises
+    ------
+    InputError
+        The folder has no sweep.
+    DataError
+        The list of cells is damaged. A damaged record counts as missing.
+    """
     root = Path(folder)
     if not (root / MANIFEST).is_file():
         raise InputError(f"{folder} has no {MANIFEST}: give a folder that `dfltheory sweep --out` wrote")
-    manifest = _read_json(root / MANIFEST)
+    document = read_json(root / MANIFEST)
     with reading(root / MANIFEST, "the cells of a sweep"):
-        for item in manifest["cells"]:
-            if not re.fullmatch("[0-9a-z]{1,64}", item["key"]):  # it becomes the name of a file
-                raise DataError(f"{root / MANIFEST} names a cell {item['key']!r:.80}, which is not a hash")
-        if len({item["key"] for item in manifest["cells"]}) < len(manifest["cells"]):
-            raise DataError(f"{root / MANIFEST} names a cell twice")
-        cells = tuple(
-            CellResult(item["key"], dict(item["settings"]), root, read_record(root, item["key"]) or {})
-            for item in manifest["cells"]
-        )
-        return Results(root, str(manifest["title"]), cells)
+        manifest = named("sweep", document, ("title", "cells"), None)
+        title = text("title", manifest["title"])
+        cells = tuple(rows(_listed_cell(root), 10**6)("cells", manifest["cells"]))
+        if len({cell.key for cell in cells}) < len(cells):
+            raise DataError(f"{root / MANIFEST} lists a cell twice")
+        return Results(root, title, cells)
+
+
+def _listed_cell(root: Path) -> Read:
+    """Return the reader of one entry of a sweep's list of cells."""
+
+    def read(place: str, value: Any) -> CellResult:
+        entry = named(place, value, ("key", "settings"), None)
+        key = _KEY(f"{place}.key", entry["key"])
+        settings = _ANY_TABLE(f"{place}.settings", entry["settings"])
+        return CellResult(key, settings, root, read_record(root, key) or {})
+
+    return read
 
 
 def read_record(folder: Path, key: str) -> dict[str, Any] | None:
-    """The record of a cell, or None where it has not finished: no record, an unreadable one, no history."""
+    """Return the record of a finished cell; None if record or history are missing or damaged."""
     path = folder / CELLS / f"{key}.json"
-    if not path.is_file():
-        return None
     try:
-        record = json.loads(path.read_text(encoding="utf-8"))
-    except (FileNotFoundError, ValueError, RecursionError):
-        return None
-    if (
-        not isinstance(record, dict)
-        or not isinstance(record.get("error"), dict | None)
-        or not all(isinstance(record.get(name, kind()), kind) for name, kind in _SHAPES.items())
-    ):
-        return None
-    told = [
-        (v.get("kind"), v.get("key")) if isinstance(v, dict) else (None,) for v in record.get("verdicts", ())
-    ]
-    if not all(isinstance(word, str) for words in told for word in words):
+        record = named("record", read_json(path), (), None)
+        for name, read in _RECORD.items():
+            if name in record:
+                read(f"record.{name}", record[name])
+    except (FileNotFoundError, DFLTheoryError):
         return None
     if record.get("status") == "done" and not path.with_suffix(".safetensors").is_file():
         return None
@@ -245,15 +310,17 @@ def read_record(folder: Path, key: str) -> dict[str, Any] | None:
 
 
 def frame_of(cells: Sequence[CellResult]) -> pd.DataFrame:
-    """A row for each cell and variant: the configuration by dotted field, then what was found."""
+    """Return a table with a row for each cell and variant.
+
+    Columns are the configuration by dotted field, then constants, last measurements and the verdict.
+    """
     import pandas as pd
 
-    found: list[dict[str, Any]] = []
+    table_rows: list[dict[str, Any]] = []
     for cell in cells:
         with reading(cell.file, "the record of a cell"):
-            found.extend(_rows(cell))
-    table = pd.DataFrame(found)
-    return table.apply(lambda column: _one_type(column) if column.dtype == object else column)
+            table_rows.extend(_rows(cell))
+    return pd.DataFrame(table_rows).apply(_one_type)
 
 
 def _rows(cell: CellResult) -> Iterator[dict[str, Any]]:
@@ -282,26 +349,37 @@ def _leaves(document: Mapping[str, Any], above: str = "") -> Iterator[tuple[str,
         if isinstance(value, dict):
             yield from _leaves(value, name)
         else:
-            yield name, json.dumps(value) if isinstance(value, list) else _finite(value)
+            yield name, _as_text(value) if isinstance(value, list) else _finite(value)
 
 
 def _finite(value: Any) -> Any:
-    """JSON's words for infinity and nan, back as numbers; a whole number beyond all floats is refused."""
+    """Return a number for the texts that JSON has for infinity and nan; other values as they are.
+
+    Raises
+    ------
+    OverflowError
+        An integer is larger than every float.
+    """
     if isinstance(value, int) and not isinstance(value, bool):
         float(value)
     return float(value) if value in ("Infinity", "-Infinity", "NaN") else value
 
 
 def _one_type(column: pd.Series) -> pd.Series:
-    """Parquet wants one type a column: where a field takes numbers here and text there, all become text."""
+    """Return a column with values of one type, as Parquet needs it; numbers become text next to text."""
+    if column.dtype != object:
+        return column
     present = column[column.notna()]
     kinds = {type(value) for value in present}
     if kinds and kinds <= {int, float}:
         return column.astype(float)
     if len(kinds) <= 1:
         return column
-    text = present.map(lambda value: value if isinstance(value, str) else json.dumps(value))
-    return text.reindex(column.index)
+    return present.map(_as_text).reindex(column.index)
+
+
+def _as_text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value)
 
 
 def write_table(results: Results, folder: Path) -> None:

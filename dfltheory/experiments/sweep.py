@@ -1,22 +1,24 @@
-"""Sweeps: every cell of an experiment file's grid, over local processes or a cluster, safe against kills.
+"""Sweeps: every cell of an experiment file's grid, on local processes or a cluster.
 
-The parent is the only writer. A finished cell is one record and one history, each written atomically, the
-record last; a cell without a record has not happened. So a sweep that is killed anywhere goes on where it
-was: finished cells are neither lost nor repeated. What a cell computes depends on its configuration alone,
-so that an interrupted sweep ends with the numbers of an uninterrupted one.
+Only the parent process writes. A finished cell is one record and one history, each written atomically, the
+record last; a cell without a record counts as not run. A sweep that is killed resumes where it was: finished
+cells are neither lost nor repeated. The result of a cell depends on its configuration alone, so that an
+interrupted sweep ends with the numbers of an uninterrupted one.
 """
 
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from dfltheory.errors import InputError
-from dfltheory.experiments.config import Experiment, Plan
+from dfltheory.experiments.cell import Cell
+from dfltheory.experiments.experiment_file import Experiment
 from dfltheory.experiments.results import CELLS, MANIFEST, Results, load_results, read_record, write_table
-from dfltheory.experiments.sweep_workers import Job, found_by
+from dfltheory.experiments.sweep_workers import Job, cell_results
 from dfltheory.files import filling, remove_halves, replacing, write_json
 from dfltheory.identity import value_digest
 from dfltheory.progress import counted
@@ -24,21 +26,29 @@ from dfltheory.progress import counted
 
 @dataclass(frozen=True)
 class Sweep:
-    """What a call of :func:`sweep` did."""
+    """The outcome of a call of :func:`sweep`.
+
+    Attributes
+    ----------
+    results : Results
+        Every cell of the sweep.
+    ran : int
+        Cells that this call ran, failed ones included.
+    kept : int
+        Cells that earlier calls had finished.
+    """
 
     results: Results
     ran: int
-    """Cells that this call ran, failed ones included."""
     kept: int
-    """Cells that earlier calls had finished."""
 
     def count(self, status: str) -> int:
-        """How many cells are ``done``, ``failed`` or ``missing``."""
+        """Return the number of cells that are ``done``, ``failed`` or ``missing``."""
         return sum(cell.status == status for cell in self.results.cells)
 
 
 def sweep(
-    plan: Plan,
+    experiment: Experiment,
     out: str | Path,
     *,
     jobs: int | None = None,
@@ -46,16 +56,25 @@ def sweep(
     retry_failed: bool = False,
     progress: bool = False,
 ) -> Sweep:
-    """Run the cells of ``plan`` that ``out`` does not hold yet, then assemble the tables there.
+    """Run the cells of an experiment that a folder does not contain yet, then write the tables there.
+
+    A cell whose worker process dies is run once more, and is kept as failed if the worker dies again. Tables
+    and report of an earlier call stay until all cells have been run.
 
     Parameters
     ----------
-    plan : what :func:`dfltheory.experiments.config.load_plan` read
-    out : folder of the results (see :mod:`dfltheory.experiments.results`); made where there is none
-    jobs : local processes, one thread each; ``None``: one for each core
-    cluster : address of a dask scheduler, as in tcp://10.0.0.1:8786, in place of local processes
-    retry_failed : run failed cells again (they are kept with their errors otherwise)
-    progress : show a bar on stderr
+    experiment : Experiment
+        As :func:`dfltheory.experiments.experiment_file.load_experiment` returns it.
+    out : path
+        Folder of the results (see :mod:`dfltheory.experiments.results`); created if missing.
+    jobs : int, optional
+        Local processes, one thread each; None: one for each core.
+    cluster : str, optional
+        Address of a dask scheduler, as in tcp://10.0.0.1:8786, in place of local processes.
+    retry_failed : bool
+        Run failed cells again. Otherwise they are kept with their errors.
+    progress : bool
+        Show a bar on stderr.
 
     Raises
     ------
@@ -63,58 +82,66 @@ def sweep(
         jobs < 1, two cells of the same configuration, or another process is writing into ``out``.
     ClusterError
         No scheduler answers, it went away, or ``distributed`` is not installed. Finished cells are kept.
-
-    A cell whose worker process dies is tried again, and kept as failed where it dies again. Cells are whole
-    one by one; tables and report of an earlier call stay until all cells have been run.
     """
     if jobs is not None and jobs < 1:
         raise InputError(f"jobs = {jobs} must be an integer >= 1")
-    work = _keyed(plan)
+    work = _keyed(experiment)
     folder = Path(out)
     (folder / CELLS).mkdir(parents=True, exist_ok=True)
     manifest = {
-        "title": plan.title,
-        "source": Path(plan.source).name,
-        "axes": [list(axis.fields) for axis in plan.axes],
+        "title": experiment.title,
+        "source": Path(experiment.source).name,
+        "axes": [list(axis.fields) for axis in experiment.axes],
         "cells": [{"key": key, "settings": dict(cell.settings)} for key, cell in work],
     }
     with filling(folder) as new:
-        remove_halves(folder / MANIFEST, *(folder / CELLS / f"*{end}" for end in (".json", ".safetensors")))
+        unfinished = [folder / CELLS / f"*{suffix}" for suffix in (".json", ".safetensors")]
+        remove_halves(folder / MANIFEST, *unfinished)
         write_json(folder / MANIFEST, manifest)  # cells can be read from now on
-        known = {key: (read_record(folder, key) or {}).get("status") for key, _ in work}
-        again = (None, "failed") if retry_failed else (None,)
-        waiting = [job for job in work if known[job[0]] in again]
-        failures = 0
+        waiting = [job for job in work if _is_waiting(folder, job[0], retry_failed)]
+        finished = len(work) - len(waiting)
         with (
-            counted(len(work), progress, len(work) - len(waiting)) as tell,
-            contextlib.closing(found_by(waiting, jobs, cluster)) as found,
+            counted(len(work), progress, finished) as report,
+            contextlib.closing(cell_results(waiting, jobs, cluster)) as stream,
         ):
-            for key, record, history in found:
+            failures = 0
+            for key, record, history in stream:
                 _store(folder, key, record, history)
                 failures += record["status"] == "failed"
-                told = ", ".join(f"{n.split('.')[-1]} {v}" for n, v in record["settings"].items())
-                tell(f"{told}{f'  ({failures} failed)' if failures else ''}", 1)
+                report(_progress_text(record["settings"], failures), 1)
         results = load_results(folder)
         write_table(results, new)
         write_json(new / MANIFEST, manifest)
-    return Sweep(results, ran=len(waiting), kept=len(work) - len(waiting))
+    return Sweep(results, ran=len(waiting), kept=finished)
 
 
-def _keyed(plan: Plan) -> list[Job]:
-    """Every cell with its key, the hash of its full configuration."""
-    work: dict[str, Experiment] = {}
-    for cell in plan.cells:
+def _is_waiting(folder: Path, key: str, retry_failed: bool) -> bool:
+    """Return whether a cell is still to be run."""
+    record = read_record(folder, key) or {}
+    status = record.get("status")
+    return status is None or (retry_failed and status == "failed")
+
+
+def _progress_text(settings: Mapping[str, Any], failures: int) -> str:
+    text = ", ".join(f"{name.split('.')[-1]} {value}" for name, value in settings.items())
+    return f"{text}  ({failures} failed)" if failures else text
+
+
+def _keyed(experiment: Experiment) -> list[Job]:
+    """Return every cell with its key, the hash of its full configuration."""
+    work: dict[str, Cell] = {}
+    for cell in experiment.cells:
         key = value_digest(cell.document())
         if key in work:
             raise InputError(
-                f"{plan.source}: two cells are the same experiment: {work[key].label}, and {cell.label}"
+                f"{experiment.source}: two cells are the same experiment: {work[key].label}, and {cell.label}"
             )
         work[key] = cell
     return list(work.items())
 
 
 def _store(folder: Path, key: str, record: dict[str, Any], history: bytes | None) -> None:
-    """The history first: a record says that its cell is complete."""
+    """Write a cell: the history first, since a record marks its cell as complete."""
     path = folder / CELLS / key
     if history is not None:
         with replacing(path.with_suffix(".safetensors")) as temporary:

@@ -1,8 +1,8 @@
-"""How the cells of a sweep run, and where: here, in local processes (joblib's loky), or on a dask cluster.
+"""Workers of a sweep: this process, local processes (joblib's loky), or a dask cluster.
 
-Processes die: a system short of memory kills them, a machine of a cluster goes away. A cell that takes its
-worker down with it is kept as failed, with what is known of its end, and costs the other cells nothing.
-Where the sweep itself is killed, its local workers end too: nobody would store what they find.
+Worker processes may die: a system short of memory kills them, a machine of a cluster goes away. A cell that
+kills its worker is kept as failed, with what is known of the death, and the other cells go on. If the sweep
+itself is killed, its local workers end too, since their results would not be stored.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ from typing import Any
 import numpy as np
 
 from dfltheory.errors import DFLTheoryError
-from dfltheory.experiments.config import Experiment
-from dfltheory.experiments.experiment import installed_versions, perform
+from dfltheory.experiments.cases import installed_versions, perform
+from dfltheory.experiments.cell import Cell
 from dfltheory.files import plain
 from dfltheory.randomness import one_order
 from dfltheory.training.history import History
 
-Job = tuple[str, Experiment]
+Job = tuple[str, Cell]
 """A cell with its key."""
-Found = tuple[str, dict[str, Any], bytes | None]
-"""Key, record (JSON's types), and the history as a safetensors file (None where the cell failed)."""
+Finished = tuple[str, dict[str, Any], bytes | None]
+"""Key, record (JSON's types), and the history as a safetensors file (None if the cell failed)."""
 
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
-_WATCH = 0.5
-"""Seconds between a worker's looks at its parent."""
+_WATCH_SECONDS = 0.5
+"""Interval at which a worker checks that its parent lives."""
 
 
 class ClusterError(DFLTheoryError):
@@ -46,64 +46,82 @@ class WorkerDiedError(DFLTheoryError):
     """The process that ran a cell was killed, or crashed."""
 
 
-def found_by(work: Sequence[Job], jobs: int | None, cluster: str | None) -> Generator[Found, None, None]:
-    """What each cell found, in the order in which they finish."""
+def cell_results(
+    work: Sequence[Job], jobs: int | None, cluster: str | None
+) -> Generator[Finished, None, None]:
+    """Run cells and yield their results in the order in which they finish.
+
+    Parameters
+    ----------
+    work : sequence of jobs
+        The cells with their keys.
+    jobs : int, optional
+        Local processes; None: one for each core.
+    cluster : str, optional
+        Address of a dask scheduler, in place of local processes.
+    """
     processes = min(jobs or os.cpu_count() or 1, len(work))
     if cluster is not None and work:
         return _on_cluster(work, cluster)
-    return _on_processes(work, processes) if processes > 1 else (run_cell(*job) for job in work)
+    if processes > 1:
+        return _on_processes(work, processes)
+    return (run_cell(*job) for job in work)
 
 
-# -- one cell: it tells in plain data what it found, and raises nothing ----------------------------------
+# -- one cell ----------------------------------------------------------------------------------------
 
 
-def run_cell(key: str, cell: Experiment) -> Found:
-    """Train and compare on one thread: so the numbers are the same wherever and beside whomever it runs.
+def run_cell(key: str, cell: Cell) -> Finished:
+    """Train and compare on one thread, so that the numbers do not depend on where the cell runs.
 
-    An error becomes a record with ``status`` "failed", its type, message and traceback.
+    Nothing is raised: an error becomes a record with ``status`` "failed", its type, message and traceback.
     """
-    record, data = {**_named(key, cell), "version": installed_versions()}, None
-    began = time.perf_counter()
+    record = {**_identified(key, cell), "version": installed_versions()}
+    history = None
+    start = time.perf_counter()
     try:
         with one_order():
             outcome = perform(cell.case())
         run = outcome.run
-        found = _summary(run) | {"verdicts": [v.to_dict() for v in outcome.verdicts]}
+        summary = _summary(run)
+        verdicts = [verdict.to_dict() for verdict in outcome.verdicts]
         if not cell["run"]["keep_models"]:
             run = dataclasses.replace(run, x=run.x[..., :0])
-        data = run.packed()  # no file: that a disk is full is not the cell's own failure
-        record |= {"status": "done"} | found
-    except Exception as error:  # whatever it is, the other cells go on and the record tells
+        history = run.packed()  # in memory: a full disk is not a failure of the cell
+        record |= {"status": "done", **summary, "verdicts": verdicts}
+    except Exception as error:  # of any kind: the record reports it and the other cells go on
         record |= _failure(error, traceback.format_exc())
-    record["seconds"] = time.perf_counter() - began
-    return key, plain(record), data
+    record["seconds"] = time.perf_counter() - start
+    return key, plain(record), history
 
 
-def _named(key: str, cell: Experiment) -> dict[str, Any]:
+def _identified(key: str, cell: Cell) -> dict[str, Any]:
     return {"key": key, "settings": dict(cell.settings), "configuration": cell.document()}
 
 
 def _failure(error: BaseException, trace: str = "") -> dict[str, Any]:
-    """What a record tells of a cell without a result."""
-    told = {"type": type(error).__name__, "message": " ".join(str(error).split()), "traceback": trace}
-    return {"status": "failed", "error": told}
+    """Return the fields of a record of a cell without a result."""
+    message = " ".join(str(error).split())
+    details = {"type": type(error).__name__, "message": message, "traceback": trace}
+    return {"status": "failed", "error": details}
 
 
-def _lost(key: str, cell: Experiment, error: BaseException) -> Found:
-    """A cell without a result of its own: kept as failed, so that the others go on."""
-    return key, _named(key, cell) | _failure(error), None
+def _lost(key: str, cell: Cell, error: BaseException) -> Finished:
+    """Return the record of a cell that reported nothing itself."""
+    return key, _identified(key, cell) | _failure(error), None
 
 
 def _summary(run: History) -> dict[str, Any]:
-    """What the tidy table shows of a run: constants and their standing, network, the last measures."""
+    """Return what the tidy table contains of a run: constants, network, the last measurements."""
     last = {name: array[:, -1] for name, array in run.measures().items()}
+    several = {name: values for name, values in last.items() if len(values) > 1}
     return {
-        "algorithm": dataclasses.asdict(run.algorithm),  # as run: what a schedule filled is there too
+        "algorithm": dataclasses.asdict(run.algorithm),  # with the values of a schedule
         "constant": run.constants.known(),
         "standing": {name: run.constants.standing_of(name) for name in run.constants.known()},
         "network": run.network.known(),
         "final": {name: float(np.mean(values)) for name, values in last.items()},
-        "final_std": {n: float(np.std(values, ddof=1)) for n, values in last.items() if len(values) > 1},
+        "final_std": {name: float(np.std(values, ddof=1)) for name, values in several.items()},
         "diverged_at": run.diverged_at,
     }
 
@@ -111,11 +129,11 @@ def _summary(run: History) -> dict[str, Any]:
 # -- local processes -------------------------------------------------------------------------------------
 
 
-def _on_processes(work: Sequence[Job], processes: int) -> Generator[Found, None, None]:
-    """Every cell in one of ``processes`` workers, one thread each.
+def _on_processes(work: Sequence[Job], processes: int) -> Generator[Finished, None, None]:
+    """Run every cell in one of ``processes`` workers, one thread each.
 
-    When a worker dies, each of the cells that were running may be the reason. They run again one by one: so
-    each of them finishes, or is the one that brings its worker down.
+    When a worker dies, each of the cells that were running may be the cause. They run again one by one, so
+    that each of them finishes or is seen to kill its worker.
     """
     waiting = deque(work)
     while waiting:
@@ -127,17 +145,22 @@ def _on_processes(work: Sequence[Job], processes: int) -> Generator[Found, None,
                 yield _lost(*job, WorkerDiedError(f"{message}: try --retry-failed with fewer --jobs"))
 
 
-def _until_a_death(waiting: deque[Job], processes: int) -> Generator[Found, None, tuple[list[Job], str]]:
-    """Run the cells of ``waiting``, which it empties, until a worker dies: then what ran, and how it died.
+def _until_a_death(waiting: deque[Job], processes: int) -> Generator[Finished, None, tuple[list[Job], str]]:
+    """Run the cells of ``waiting``, which is emptied, until all are done or a worker dies.
 
-    Never more cells are handed out than there are workers, so that few are running then.
+    At most as many cells are handed out as there are workers, so that few are running at a death.
+
+    Returns
+    -------
+    list of jobs, str
+        The cells that were running when a worker died, and its exit code.
     """
     from concurrent.futures import FIRST_COMPLETED, wait
     from concurrent.futures.process import BrokenProcessPool
 
     from joblib.externals.loky import get_reusable_executor
 
-    # a new one after a death; idle workers wait a while, as importing torch takes seconds
+    # after a death the pool is a new one; idle workers stay for a while, since importing torch takes seconds
     pool = get_reusable_executor(
         processes,
         timeout=60,
@@ -148,7 +171,7 @@ def _until_a_death(waiting: deque[Job], processes: int) -> Generator[Found, None
     running: dict[Any, Job] = {}
     try:
         while True:
-            with suppress(BrokenProcessPool):  # of what runs, the futures tell; a worker may also die idle
+            with suppress(BrokenProcessPool):  # the futures of running cells report it; idle workers die too
                 while waiting and len(running) < processes:
                     running[pool.submit(run_cell, *waiting[0])] = waiting[0]
                     waiting.popleft()
@@ -166,21 +189,21 @@ def _until_a_death(waiting: deque[Job], processes: int) -> Generator[Found, None
                     yield future.result() if error is None else _lost(*job, error)
             if broken:
                 return died, how
-    except BaseException:  # an interruption: do not wait for cells that nobody will store
+    except BaseException:  # an interruption: do not wait for cells that will not be stored
         pool.shutdown(kill_workers=True)
         raise
 
 
 def _end_with(parent: int) -> None:
-    """In a worker: end it soon after its parent, which may have been killed without a word.
+    """In a worker: end it soon after its parent, which may be killed at any time.
 
-    A worker that is orphaned has another parent. (Linux could send a signal by itself, but at the end of the
+    A worker without its parent has another parent process. (Linux can send a signal, but at the end of the
     thread that started the worker, which need not be the end of the process.)
     """
 
     def watch() -> None:
         while os.getppid() == parent:
-            time.sleep(_WATCH)
+            time.sleep(_WATCH_SECONDS)
         os._exit(1)
 
     threading.Thread(target=watch, name="end with the sweep", daemon=True).start()
@@ -189,10 +212,10 @@ def _end_with(parent: int) -> None:
 # -- a cluster -------------------------------------------------------------------------------------------
 
 
-def _on_cluster(work: Sequence[Job], address: str) -> Generator[Found, None, None]:
-    """Every cell on a worker of the cluster; dask itself runs it again, a few times, when that dies.
+def _on_cluster(work: Sequence[Job], address: str) -> Generator[Finished, None, None]:
+    """Run every cell on a worker of the cluster; dask runs it again, a few times, when the worker dies.
 
-    Then dask blames all cells that the worker had been given, running or not. They run again one by one.
+    After that dask reports all cells that the worker had been given as failed. They run again one by one.
     """
     try:
         from distributed import Client, KilledWorker
@@ -208,15 +231,17 @@ def _on_cluster(work: Sequence[Job], address: str) -> Generator[Found, None, Non
     with client:
         suspects: list[Job] = []
         for jobs in chain([work], ([suspect] for suspect in suspects)):
-            for job, found in _gathered(client, jobs):
-                if isinstance(found, KilledWorker) and jobs is work:
+            for job, result in _gathered(client, jobs):
+                if isinstance(result, KilledWorker) and jobs is work:
                     suspects.append(job)
+                elif isinstance(result, Exception):
+                    yield _lost(*job, result)
                 else:
-                    yield _lost(*job, found) if isinstance(found, Exception) else found
+                    yield result
 
 
-def _gathered(client: Any, work: Sequence[Job]) -> Iterator[tuple[Job, Found | Exception]]:
-    """Each cell with what it found, or with the error that kept it from that."""
+def _gathered(client: Any, work: Sequence[Job]) -> Iterator[tuple[Job, Finished | Exception]]:
+    """Yield each cell with its result, or with the error that it ended with."""
     from distributed import as_completed
     from distributed.client import FutureCancelledError
 
@@ -224,12 +249,12 @@ def _gathered(client: Any, work: Sequence[Job]) -> Iterator[tuple[Job, Found | E
     futures = {client.submit(run_cell, *job, pure=False): job for job in work}
     for future in as_completed(list(futures), loop=client.loop):
         try:
-            found = future.result()
-        except FutureCancelledError as error:  # not the cell's failure: nothing is known of it
+            result = future.result()
+        except FutureCancelledError as error:  # not a failure of the cell
             raise ClusterError(
                 f"the dask scheduler went away ({error.reason}): finished cells are kept; run the same again"
             ) from None
         except Exception as error:
-            found = error
-        yield futures[future], found
+            result = error
+        yield futures[future], result
         future.release()

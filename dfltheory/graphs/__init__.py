@@ -1,25 +1,30 @@
-"""Communication graphs, mixing matrices, and what they cost: numpy, scipy and networkx only.
+"""Communication graphs, mixing matrices, and the constants that theorems need of them.
 
-A graph (``topologies``) and a weight rule (``weights``) give a mixing matrix W; a sequence (``sequences``,
-``time_varying``) gives one for every round. :func:`check_mixing_matrix` and :func:`check_push_sum` say
-whether the theorems' assumptions hold; :func:`spectral_report`, :func:`push_sum_constants` and
-:func:`network_constants` say what the network costs.
+A graph (``topologies``) and a weight rule (``weights``) give a mixing matrix W; a
+sequence (``sequences``, ``time_varying``) gives one for each round.
+:func:`check_mixing_matrix` and :func:`check_push_sum` check assumptions of theorems.
+:func:`spectral_report`, :func:`push_sum_constants` and :func:`network_constants`
+compute constants.
 """
 
 from dfltheory.graphs.assumptions import DEFINITION_1, PUSH_SUM, Failure, Report
-from dfltheory.graphs.definition_1 import check_mixing_matrix, check_push_sum
-from dfltheory.graphs.files import read_matrix_file
-from dfltheory.graphs.matcha import Matcha
-from dfltheory.graphs.matrices import DENSE_LIMIT, adjacency, as_matrix
-from dfltheory.graphs.network import MeanSquareContraction, mean_square_contraction, network_constants
-from dfltheory.graphs.push_sum import (
+from dfltheory.graphs.cited_push_sum import (
     CitedConstants,
-    PushSumConstants,
     assran_constants,
     cited_constants,
-    push_sum_constants,
-    sigma_2,
 )
+from dfltheory.graphs.definition_1 import check_mixing_matrix, check_push_sum
+from dfltheory.graphs.files import read_matrix_file
+from dfltheory.graphs.loss_driven import LossDriven
+from dfltheory.graphs.matcha import Matcha
+from dfltheory.graphs.matrices import DENSE_LIMIT, adjacency, as_matrix
+from dfltheory.graphs.network import (
+    MeanSquareContraction,
+    mean_square_contraction,
+    network_constants,
+)
+from dfltheory.graphs.push_sum import PushSumConstants, push_sum_constants, sigma_2
+from dfltheory.graphs.repeated_draws import OnePerRound, one_per_round
 from dfltheory.graphs.sequences import (
     Constant,
     MixingSequence,
@@ -42,12 +47,9 @@ from dfltheory.graphs.spectral import (
 from dfltheory.graphs.time_varying import (
     ClientSampling,
     LinkFailures,
-    LossDriven,
-    OnePerRound,
     RandomMatching,
     RandomNeighbors,
     one_peer_exponential,
-    one_per_round,
 )
 from dfltheory.graphs.topologies import (
     TOPOLOGIES,
@@ -84,24 +86,86 @@ from dfltheory.graphs.weights import (
 )
 
 # static topologies
-__all__ = ["TOPOLOGIES", "topology", "ring", "path", "star", "complete", "grid", "torus", "hypercube"]
-__all__ += ["exponential", "directed_exponential", "directed_ring", "random_regular", "erdos_renyi"]
-__all__ += ["random_out_degree", "two_cliques", "binary_tree", "from_matrix", "as_graph"]
+__all__ = [
+    "TOPOLOGIES",
+    "topology",
+    "ring",
+    "path",
+    "star",
+    "complete",
+    "grid",
+    "torus",
+    "hypercube",
+]
+__all__ += [
+    "exponential",
+    "directed_exponential",
+    "directed_ring",
+    "random_regular",
+    "erdos_renyi",
+]
+__all__ += [
+    "random_out_degree",
+    "two_cliques",
+    "binary_tree",
+    "from_matrix",
+    "as_graph",
+]
 # weight rules
-__all__ += ["WEIGHT_RULES", "weights", "metropolis", "uniform", "max_degree", "lazy", "laplacian"]
+__all__ += [
+    "WEIGHT_RULES",
+    "weights",
+    "metropolis",
+    "uniform",
+    "max_degree",
+    "lazy",
+    "laplacian",
+]
 __all__ += ["column_stochastic", "row_stochastic", "fastest_mixing"]
 # matrices and files
 __all__ += ["DENSE_LIMIT", "adjacency", "as_matrix", "read_matrix_file"]
 # sequences
-__all__ += ["MixingSequence", "as_sequence", "Constant", "Periodic", "UserSequence", "one_peer_exponential"]
+__all__ += [
+    "MixingSequence",
+    "as_sequence",
+    "Constant",
+    "Periodic",
+    "UserSequence",
+    "one_peer_exponential",
+]
 __all__ += ["OnePerRound", "kind_of", "one_per_round"]
-__all__ += ["RandomMatching", "RandomNeighbors", "ClientSampling", "LinkFailures", "LossDriven"]
+__all__ += [
+    "RandomMatching",
+    "RandomNeighbors",
+    "ClientSampling",
+    "LinkFailures",
+    "LossDriven",
+]
 __all__ += ["Matcha"]
 # assumptions
-__all__ += ["DEFINITION_1", "PUSH_SUM", "Failure", "Report", "check_mixing_matrix", "check_push_sum"]
+__all__ += [
+    "DEFINITION_1",
+    "PUSH_SUM",
+    "Failure",
+    "Report",
+    "check_mixing_matrix",
+    "check_push_sum",
+]
 # constants
-__all__ += ["network_constants", "SpectralReport", "spectral_report", "spectral_gap", "lam", "eigenvalues"]
+__all__ += [
+    "network_constants",
+    "SpectralReport",
+    "spectral_report",
+    "spectral_gap",
+    "lam",
+    "eigenvalues",
+]
 __all__ += ["phi", "mixing_rounds"]
-__all__ += ["MeanSquareContraction", "mean_square_contraction", "PushSumConstants", "push_sum_constants"]
+__all__ += [
+    "MeanSquareContraction",
+    "mean_square_contraction",
+    "PushSumConstants",
+    "push_sum_constants",
+]
 __all__ += ["sigma_2", "CitedConstants"]
 __all__ += ["cited_constants", "assran_constants", "Scaling", "gap_scaling"]

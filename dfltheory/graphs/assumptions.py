@@ -1,4 +1,4 @@
-"""What the theorems assume of a network, law by law, and the report that says which laws fail and where."""
+"""Assumptions of theorems on a network, and the report of a check."""
 
 from __future__ import annotations
 
@@ -19,13 +19,12 @@ DEFINITION_1 = {
     "row sums": "(iii) W 1 = 1",
     "column sums": "(iii) 1' W = 1'",
     "null space": "(iii) null(I - W) = span(1): connected",
-    "spectrum": "(iv) I >= W > -I: no eigenvalue at -1 (not periodic) and none beyond 1",
+    "spectrum": ("(iv) I >= W > -I: no eigenvalue at -1 (not periodic) and none beyond 1"),
 }
-"""The laws of Definition 1 (gossip matrix), by the names that failures carry."""
+"""The laws of Definition 1 (gossip matrix), by the names used in failures."""
 
 DOUBLY_STOCHASTIC = ("shape", "finite", "range", "row sums", "column sums")
-"""The laws of plain double stochasticity."""
-
+"""The laws of a doubly stochastic matrix."""
 
 PUSH_SUM = {
     "shape": "P is m x m and holds real numbers",
@@ -33,9 +32,9 @@ PUSH_SUM = {
     "range": "0 <= p_ij <= 1",
     "column sums": "1' P = 1': each client divides what it sends",
     "self-weights": "p_ii > 0: each client keeps a part",
-    "connectivity": "the union of the links over any B rounds in a row is strongly connected",
+    "connectivity": ("the union of the links over any B rounds in a row is strongly connected"),
 }
-"""The laws that push-sum assumes of P^0, P^1, ..., by the names that failures carry."""
+"""The laws that push-sum assumes of P^0, P^1, ..., by the names used in failures."""
 
 NETWORKS: dict[str, tuple[str, ...]] = {
     "definition 1": tuple(DEFINITION_1),
@@ -43,12 +42,26 @@ NETWORKS: dict[str, tuple[str, ...]] = {
     "doubly stochastic": DOUBLY_STOCHASTIC,
     "column-stochastic": tuple(PUSH_SUM),
 }
-"""What a theorem may ask of its network, by the name in its scope -> the laws."""
+"""The laws of each network assumption, by its name in the scope of a theorem."""
 
 
 @dataclass(frozen=True)
 class Failure:
-    """One law that fails: where, what stands there, how far it might be off by rounding, and in words."""
+    """A law that a matrix breaks.
+
+    Attributes
+    ----------
+    law : str
+        Name of the law.
+    place : str
+        Where the law is broken most.
+    value : float
+        The value found there.
+    tolerance : float
+        Deviation that is explained by rounding.
+    message : str
+        The failure in words.
+    """
 
     law: str
     place: str
@@ -62,9 +75,20 @@ class Failure:
 
 @dataclass(frozen=True)
 class Report:
-    """The outcome of a check: ``ok``, the ``laws`` that were looked at and the ``failures`` among them.
+    """The result of a check; it is true if no law is broken.
 
-    ``assumption`` is what was checked: ``definition 1`` (gossip) or ``column-stochastic`` (push-sum).
+    Attributes
+    ----------
+    subject : str
+        What was checked.
+    laws : tuple of str
+        Names of the laws that were checked.
+    failures : tuple of Failure
+        The laws that are broken.
+    details : dict
+        Further results, for example the window of push-sum.
+    assumption : str
+        "definition 1" (gossip) or "column-stochastic" (push-sum).
     """
 
     subject: str
@@ -75,6 +99,7 @@ class Report:
 
     @property
     def ok(self) -> bool:
+        """Whether no law is broken."""
         return not self.failures
 
     def __bool__(self) -> bool:
@@ -82,38 +107,61 @@ class Report:
 
     @property
     def breaks(self) -> tuple[str, ...]:
-        """The names of ``NETWORKS`` whose laws fail: what ``bounds.resting_on`` takes."""
-        broken = {f.law for f in self.failures}
-        push_sum = self.assumption == "column-stochastic"
-        return tuple(
-            name
-            for name, laws in NETWORKS.items()
-            if broken & set(laws) and (name == "column-stochastic") is push_sum
-        )
+        """Names of the network assumptions (keys of ``NETWORKS``) that fail."""
+        broken = {failure.law for failure in self.failures}
+        is_push_sum = self.assumption == "column-stochastic"
+        names = []
+        for name, laws in NETWORKS.items():
+            same_kind = (name == "column-stochastic") is is_push_sum
+            if same_kind and broken & set(laws):
+                names.append(name)
+        return tuple(names)
 
     def raise_if_failed(self) -> None:
-        """Raise :class:`GraphError` with the first failure."""
+        """Raise :class:`GraphError` with the first failure, if there is one."""
         if self.failures:
             raise GraphError(self.failures[0].message)
 
     def __str__(self) -> str:
-        about = "".join(f", {k} = {v}" for k, v in self.details.items())
+        details = "".join(f", {name} = {value}" for name, value in self.details.items())
         if self.ok:
-            return f"{self.subject}: ok ({', '.join(self.laws)}{about})"
-        lines = [f"{self.subject}: {len(self.failures)} law{'s' * (len(self.failures) > 1)} broken{about}"]
-        lines += [f"  {f.law}: {f.message}" for f in self.failures]
+            return f"{self.subject}: ok ({', '.join(self.laws)}{details})"
+        count = len(self.failures)
+        noun = "law" if count == 1 else "laws"
+        lines = [f"{self.subject}: {count} {noun} broken{details}"]
+        lines += [f"  {failure.law}: {failure.message}" for failure in self.failures]
         return "\n".join(lines)
 
 
 def select(laws: Iterable[str] | str | None, known: dict[str, str]) -> tuple[str, ...]:
-    """The laws asked for, in the order in which they are looked at."""
+    """Return the names of the laws to check, in the order of ``known``.
+
+    Parameters
+    ----------
+    laws : str, iterable of str or None
+        Names of laws, or the name of a network assumption; None takes all.
+    known : dict of str to str
+        :data:`DEFINITION_1` or :data:`PUSH_SUM`.
+
+    Returns
+    -------
+    tuple of str
+        The names.
+
+    Raises
+    ------
+    UnknownNameError
+        If a name is not in ``known``.
+    """
     if laws is None:
         return tuple(known)
-    if isinstance(laws, str) and set(NETWORKS.get(laws, ("",))) <= set(known):
-        return tuple(law for law in known if law in NETWORKS[laws])
+    if isinstance(laws, str):
+        assumption = NETWORKS.get(laws)
+        if assumption is not None and set(assumption) <= set(known):
+            return tuple(law for law in known if law in assumption)
     names = (laws,) if isinstance(laws, str) else tuple(laws)
     for name in names:
         if name not in known:
-            wholes = {name for name, own in NETWORKS.items() if set(own) <= set(known)}
-            raise UnknownNameError("law", name, {*known, *wholes})
+            assumptions = {key for key, own in NETWORKS.items() if set(own) <= set(known)}
+            raise UnknownNameError("law", name, {*known, *assumptions})
     return tuple(law for law in known if law in names)

@@ -1,12 +1,13 @@
-"""Spectra that are known in closed form, so that a million clients need no matrix at all.
+"""Spectra in closed form, which need no matrix even for a million clients.
 
-Every weight rule here is W = I - alpha L with one constant alpha, so that the spectrum of the graph
-Laplacian L decides; its eigenvalues are written with sin^2, which keeps the gap of a huge ring to full
-relative precision where 1 - cos would lose it.
+The weight rules here have the form W = I - alpha L with a constant alpha and the graph
+Laplacian L. Eigenvalues of L are written with sin^2: 1 - cos would lose the relative
+precision of the gap of a large ring.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,10 +18,19 @@ from dfltheory.graphs.topologies import check_sides, hops
 
 @dataclass(frozen=True, eq=False)
 class LaplacianSpectrum:
-    """All m eigenvalues of L (ascending, the first is 0), and what the weight rules ask of the graph.
+    """The spectrum of a graph Laplacian, and the degrees that weight rules use.
 
-    ``max_degree``; ``regular``: every client has that degree; ``even_links``: max(d_i, d_j) is the same on
-    every link, so that Metropolis weights are one constant.
+    Attributes
+    ----------
+    values : (m,) array
+        Eigenvalues in ascending order; the first is 0.
+    max_degree : int
+        Largest degree.
+    regular : bool
+        Whether all clients have this degree.
+    even_links : bool
+        Whether max(d_i, d_j) is equal on all links, so that Metropolis weights are
+        constant.
     """
 
     values: np.ndarray
@@ -29,67 +39,119 @@ class LaplacianSpectrum:
     even_links: bool
 
     def alpha(self, rule: str) -> float | None:
-        """alpha with W = I - alpha L under the rule, or None where the rule is of another form."""
+        """Return the alpha of W = I - alpha L under a weight rule.
+
+        Parameters
+        ----------
+        rule : str
+            Name of a weight rule.
+
+        Returns
+        -------
+        float or None
+            None if the weights of this rule do not have this form.
+        """
         equal = 1.0 / (1.0 + self.max_degree)
-        if rule == "max_degree" or (rule == "metropolis" and self.even_links):
+        if rule == "max_degree":
             return equal
-        if rule == "lazy" and self.even_links:
-            return equal / 2
-        if rule in ("uniform", "row_stochastic", "column_stochastic") and self.regular:
-            return equal
+        if rule == "metropolis":
+            return equal if self.even_links else None
+        if rule == "lazy":
+            return equal / 2 if self.even_links else None
+        if rule in ("uniform", "row_stochastic", "column_stochastic"):
+            return equal if self.regular else None
         if rule == "laplacian":
-            return 2.0 / (self.values[1] + self.values[-1]) if len(self.values) > 1 else 0.0
+            if len(self.values) == 1:
+                return 0.0
+            return 2.0 / (self.values[1] + self.values[-1])
         return None
 
 
 def laplacian_spectrum(name: str, m: int, sides: tuple[int, int] | None = None) -> LaplacianSpectrum | None:
-    """The Laplacian spectrum of an undirected topology, or None where no closed form is known.
+    """Return the Laplacian spectrum of an undirected topology.
 
-    Known for ring, path, star, complete, grid, torus, hypercube and exponential.
+    Parameters
+    ----------
+    name : str
+        Name of the topology. Closed forms exist for ring, path, star, complete, grid,
+        torus, hypercube and exponential.
+    m : int
+        Number of clients.
+    sides : pair of int, optional
+        Sides of a grid or torus.
+
+    Returns
+    -------
+    LaplacianSpectrum or None
+        None if there is no closed form.
     """
     m = check_clients(m)
     if name == "complete":
         return _regular(np.r_[0.0, np.full(m - 1, float(m))], m - 1)
     if name == "star":
-        values = np.r_[0.0, np.ones(max(m - 2, 0)), np.full(min(m - 1, 1), float(m))]
+        ones = np.ones(max(m - 2, 0))
+        largest = np.full(min(m - 1, 1), float(m))
+        values = np.r_[0.0, ones, largest]
         return LaplacianSpectrum(values, m - 1, m <= 2, True)
     if name == "ring":
-        return _regular(np.sort(_cycle(m)), min(m - 1, 2))
+        return _regular(np.sort(_cycle_values(m)), min(m - 1, 2))
     if name == "path":
-        return LaplacianSpectrum(_path(m), min(m - 1, 2), m <= 2, True)
+        return LaplacianSpectrum(_path_values(m), min(m - 1, 2), m <= 2, True)
     if name == "hypercube":
-        return _regular(np.sort(2.0 * np.bitwise_count(np.arange(m))), m.bit_length() - 1)
-    if name == "torus":
-        a, b = check_sides(m, sides)
-        values = np.sort(np.add.outer(_cycle(a), _cycle(b)).ravel())
-        return _regular(values, min(a - 1, 2) + min(b - 1, 2))
-    if name == "grid":
-        a, b = check_sides(m, sides)
-        values = np.sort(np.add.outer(_path(a), _path(b)).ravel())
-        return LaplacianSpectrum(
-            values, min(a - 1, 2) + min(b - 1, 2), max(a, b) <= 2, 1 in (a, b) or a == b == 2
-        )
+        values = np.sort(2.0 * np.bitwise_count(np.arange(m)))
+        return _regular(values, m.bit_length() - 1)
+    if name in ("torus", "grid"):
+        return _lattice_spectrum(name, *check_sides(m, sides))
     if name == "exponential":
-        neighbors = {step % m for s in hops(m) for step in (s, -s)}  # of client 0
-        return _regular(np.sort(_circulant(m, hops(m))), len(neighbors))
+        neighbors = set()  # of client 0
+        for hop in hops(m):
+            neighbors |= {hop % m, -hop % m}
+        return _regular(np.sort(_circulant_values(m, hops(m))), len(neighbors))
     return None
 
 
-def directed_modulus(name: str, m: int) -> np.ndarray | None:
-    """|lambda_k| - 1 at the frequencies k = 0..m/2 or further, for uniform weights on a directed circulant.
+def _lattice_spectrum(name: str, a: int, b: int) -> LaplacianSpectrum:
+    """Return the spectrum of an a x b grid or torus."""
+    degree = min(a - 1, 2) + min(b - 1, 2)
+    if name == "torus":
+        sums = np.add.outer(_cycle_values(a), _cycle_values(b))
+        return _regular(np.sort(sums.ravel()), degree)
+    sums = np.add.outer(_path_values(a), _path_values(b))
+    is_regular = max(a, b) <= 2
+    has_even_links = 1 in (a, b) or a == b == 2
+    return LaplacianSpectrum(np.sort(sums.ravel()), degree, is_regular, has_even_links)
 
-    Its matrix is normal, so that ||W - 11'/m|| = max over k > 0 of |lambda_k|. Directed ring:
-    |1 + w|/2 = |cos(pi k/m)|; directed exponential: by the FFT of the first column.
+
+def directed_modulus(name: str, m: int) -> np.ndarray | None:
+    """Return |lambda_k| - 1 of uniform weights on a directed circulant graph.
+
+    The matrix is normal, so ||W - 11'/m|| = max over k > 0 of |lambda_k|. On the
+    directed ring, |1 + w|/2 = |cos(pi k/m)|. On the directed exponential graph the
+    values come from an FFT of the first column.
+
+    Parameters
+    ----------
+    name : str
+        "directed_ring" or "directed_exponential".
+    m : int
+        Number of clients.
+
+    Returns
+    -------
+    array or None
+        Values at the frequencies k = 0, ..., at least up to m/2. None for other
+        topologies.
     """
     m = check_clients(m)
     if name == "directed_ring":
-        # cos(x) - 1 = -2 sin(x/2)^2 keeps the tiny gap of a huge ring
+        # cos(x) - 1 = -2 sin(x/2)^2 preserves the small gap of a large ring
         k = np.arange(m)
         angle = np.pi * np.minimum(k, m - k) / m
         return -2.0 * np.sin(angle / 2) ** 2
     if name == "directed_exponential":
+        targets = [0, *(hop % m for hop in hops(m))]
         column = np.zeros(m)
-        np.add.at(column, [0, *(s % m for s in hops(m))], 1.0 / (1 + len(hops(m))))
+        np.add.at(column, targets, 1.0 / (1 + len(hops(m))))
         return np.abs(np.fft.rfft(column)) - 1.0
     return None
 
@@ -98,19 +160,25 @@ def _regular(values: np.ndarray, degree: int) -> LaplacianSpectrum:
     return LaplacianSpectrum(values, degree, True, True)
 
 
-def _cycle(n: int) -> np.ndarray:
-    return _circulant(n, [1]) if n > 1 else np.zeros(1)
+def _cycle_values(n: int) -> np.ndarray:
+    return _circulant_values(n, [1]) if n > 1 else np.zeros(1)
 
 
-def _path(n: int) -> np.ndarray:
+def _path_values(n: int) -> np.ndarray:
     return 4.0 * np.sin(np.pi * np.arange(n) / (2 * n)) ** 2
 
 
-def _circulant(m: int, steps: list[int]) -> np.ndarray:
-    """Laplacian eigenvalues of the graph i ~ i +- s: sum over s of 4 sin^2(pi k s/m), s = m/2 once."""
+def _circulant_values(m: int, steps: Sequence[int]) -> np.ndarray:
+    """Return Laplacian eigenvalues of the graph with links i ~ i +- s.
+
+    They are the sum over s of 4 sin^2(pi k s/m), or half of it for s = m/2, where both
+    links coincide.
+    """
     k = np.arange(m)
     total = np.zeros(m)
     for s in {min(s % m, -s % m) for s in steps}:
-        phase = (k * s) % m  # exact in integers, so that the angle has no rounding for large k s
-        total += (2.0 if 2 * s == m else 4.0) * np.sin(np.pi * np.minimum(phase, m - phase) / m) ** 2
+        phase = (k * s) % m  # exact integers, so large k s cause no rounding error
+        angle = np.pi * np.minimum(phase, m - phase) / m
+        factor = 2.0 if 2 * s == m else 4.0
+        total += factor * np.sin(angle) ** 2
     return total

@@ -1,8 +1,8 @@
-"""lambda of a matrix and how it is found: by Fourier transform, LAPACK, ARPACK, or sparse factors."""
+"""Computes lambda of a matrix with FFT, LAPACK, ARPACK or sparse factorization."""
 
 from __future__ import annotations
 
-import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -10,8 +10,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from dfltheory.errors import GraphError, InputError
+from dfltheory.graphs.circulant import circulant_kernel
 from dfltheory.graphs.connectivity import components
 from dfltheory.graphs.matrices import (
+    ROUNDING,
     Matrix,
     asymmetry,
     compress,
@@ -23,21 +25,35 @@ from dfltheory.graphs.matrices import (
 )
 
 DENSE_SPECTRUM = 400
-"""LAPACK is used up to this many clients (a few milliseconds), Lanczos above it."""
+"""Largest number of clients for LAPACK (a few milliseconds); Lanczos above it."""
 
-LARGEST_WITHOUT_FORM, LARGEST_LINKS = 100_000, 2_000_000
-"""Up to this many clients and links a spectrum without closed form is computed: about half a minute."""
+LARGEST_WITHOUT_FORM = 100_000
+"""Largest number of clients without closed form (about half a minute)."""
+LARGEST_LINKS = 2_000_000
+"""Largest number of links without closed form."""
 
-EPS = float(np.finfo(float).eps)
+EPS = ROUNDING
 
 
 @dataclass(frozen=True)
 class SpectralReport:
-    """lambda and the gap of a mixing matrix, and how they were found.
+    """lambda and the spectral gap of a mixing matrix.
 
-    ``gap`` = 1 - lam, kept to full precision by the closed forms and by ``inverse`` (a ring of 10^6 has the
-    gap 1.3e-11); ``lambda_2`` and ``lambda_m`` the second and the last eigenvalue of a symmetric W where the
-    method found them; ``error`` how far lam may be off.
+    Attributes
+    ----------
+    m : int
+        Number of clients.
+    lam : float
+        ||W - 11'/m||.
+    gap : float
+        1 - lam. Closed forms and the method "inverse" compute it to full precision:
+        a ring of 10^6 clients has the gap 1.3e-11.
+    method : str
+        How the values were computed.
+    error : float
+        Bound of the error of lam.
+    lambda_2, lambda_m : float or None
+        Second and last eigenvalue of a symmetric W, if the method computes them.
     """
 
     m: int
@@ -49,126 +65,257 @@ class SpectralReport:
     lambda_m: float | None = None
 
     def __str__(self) -> str:
-        found = f"m = {self.m}, {self.method}, +-{self.error:.1g}"
-        return f"lambda = {self.lam:.10g}, gap = {self.gap:.6g} ({found})"
+        about = f"m = {self.m}, {self.method}, +-{self.error:.1g}"
+        return f"lambda = {self.lam:.10g}, gap = {self.gap:.6g} ({about})"
 
 
 def report_of(A: Matrix, eps: float, method: str = "auto") -> SpectralReport:
-    """:func:`spectral_report` of a matrix whose sums are right to the rounding unit ``eps``."""
+    """Return the spectral report of a doubly stochastic matrix.
+
+    Parameters
+    ----------
+    A : (m, m) matrix
+        The matrix.
+    eps : float
+        Rounding unit of its original type.
+    method : {"auto", "fft", "dense", "lanczos", "inverse"}
+        How to compute the spectrum.
+
+    Returns
+    -------
+    SpectralReport
+        The report.
+
+    Raises
+    ------
+    GraphError
+        If A is not doubly stochastic, or too large for "auto".
+    InputError
+        If the method is unknown or does not apply to A.
+    """
     m = A.shape[0]
     if not is_sparse(A) and m > DENSE_SPECTRUM:
         S = compress(np.asarray(A))
-        A = S if S.nnz <= 0.1 * m * m else A  # everything below is quicker on the links alone
+        if S.nnz <= 0.1 * m * m:
+            A = S  # sparse methods are faster
     require_doubly_stochastic(A, eps)
     if m == 1:
         return SpectralReport(1, 0.0, 1.0, "dense", 0.0)
     symmetric = asymmetry(A) <= float(tolerance(eps, 1))
-    ways = {"fft": _by_fft, "dense": _by_dense, "lanczos": _by_lanczos, "inverse": _by_inverse}
     if method != "auto":
-        if method not in ways:
-            raise InputError(f"method = {method!r} must be auto, closed form, {', '.join(ways)}")
-        report = ways[method](A, symmetric)
-        if report is None:
-            raise InputError(f"method = {method!r} does not suit this matrix")
-        return report
+        return _report_by(method, A, symmetric)
     report = _by_fft(A, symmetric)
     if report is None and m <= DENSE_SPECTRUM:
         report = _by_dense(A, symmetric)
     if report is None and m > LARGEST_WITHOUT_FORM:
         raise GraphError(
-            f"m = {m}: lambda of a network without closed form takes minutes to hours above "
-            f"{LARGEST_WITHOUT_FORM} clients: take fewer, or ask for it with method='lanczos' or 'inverse'"
+            f"m = {m}: without closed form lambda takes minutes to hours above"
+            f" {LARGEST_WITHOUT_FORM} clients: take fewer, or ask for it with"
+            " method='lanczos' or 'inverse'"
         )
-    return report or _by_lanczos(A, symmetric) or _by_inverse(A, symmetric) or _by_dense(A, symmetric)
+    for compute in (_by_lanczos, _by_inverse):
+        if report is None:
+            report = compute(A, symmetric)
+    return report or _by_dense(A, symmetric)
+
+
+def _report_by(method: str, A: Matrix, symmetric: bool) -> SpectralReport:
+    """Return the report by a method that the caller chose."""
+    if method not in _METHODS:
+        known = ", ".join(_METHODS)
+        raise InputError(f"method = {method!r} must be auto, closed form, {known}")
+    report = _METHODS[method](A, symmetric)
+    if report is None:
+        raise InputError(f"method = {method!r} does not apply to this matrix")
+    return report
 
 
 def require_doubly_stochastic(A: Matrix, eps: float) -> None:
-    """Raise :class:`GraphError`, naming the place, unless A is finite and its rows and columns sum to 1."""
+    """Raise an error unless A is finite and its rows and columns sum to 1.
+
+    Parameters
+    ----------
+    A : (m, m) matrix
+        The matrix.
+    eps : float
+        Rounding unit of its original type.
+
+    Raises
+    ------
+    GraphError
+        The message names the row or column.
+    """
     if not np.isfinite(entries(A)).all():
-        raise GraphError(
-            "the mixing matrix holds a value that is not finite: check_mixing_matrix names the place"
-        )
+        raise GraphError("an entry of W is not finite: check_mixing_matrix names the place")
     for axis, line in ((1, "row"), (0, "column")):
-        if worst := worst_sum(A, axis, eps):
+        worst = worst_sum(A, axis, eps)
+        if worst is not None:
+            index, value = worst
             raise GraphError(
-                f"{line} {worst[0]} sums to {worst[1]:.6g}, not 1: lambda = ||W - 11'/m|| needs a doubly "
-                "stochastic W; for a column-stochastic one see push_sum_constants"
+                f"{line} {index} sums to {value:.6g}, not 1: lambda = ||W - 11'/m||"
+                " needs a doubly stochastic W; for a column-stochastic one see"
+                " push_sum_constants"
             )
 
 
 def symmetric_report(
     m: int, below_one: float, above_minus_one: float, method: str, error: float
 ) -> SpectralReport:
-    """From 1 - lambda_2 and 1 + lambda_m, which carry the precision."""
-    below_one, above_minus_one = float(below_one), float(above_minus_one)
+    """Return the report of a symmetric matrix.
+
+    Parameters
+    ----------
+    m : int
+        Number of clients.
+    below_one : float
+        1 - lambda_2, which has full precision.
+    above_minus_one : float
+        1 + lambda_m, which has full precision.
+    method : str
+        How the values were computed.
+    error : float
+        Bound of their error.
+
+    Returns
+    -------
+    SpectralReport
+        The report.
+    """
+    below_one = float(below_one)
+    above_minus_one = float(above_minus_one)
     gap = min(below_one, above_minus_one)
     return SpectralReport(m, 1.0 - gap, gap, method, error, 1.0 - below_one, above_minus_one - 1.0)
 
 
 def _by_dense(A: Matrix, symmetric: bool) -> SpectralReport:
+    """Use LAPACK."""
     dense = to_dense(A)
     m = len(dense)
     if symmetric:
         values = np.linalg.eigvalsh((dense + dense.T) / 2 - 1.0 / m)
-        values = np.delete(values, np.argmin(np.abs(values)))  # the zero that 11'/m has put at the vector 1
+        # subtracting 11'/m sets the eigenvalue of the vector 1 to 0
+        values = np.delete(values, np.argmin(np.abs(values)))
         return symmetric_report(m, 1.0 - values[-1], 1.0 + values[0], "dense", m * EPS)
     norm = float(np.linalg.norm(dense - 1.0 / m, 2))
     return SpectralReport(m, norm, 1.0 - norm, "dense", m * EPS)
 
 
 def _by_fft(A: Matrix, symmetric: bool) -> SpectralReport | None:
+    """Use an FFT; return None if A is not circulant."""
     kernel = circulant_kernel(A)
     if kernel is None:
         return None
     values = np.fft.fftn(kernel).ravel()[1:]
-    m, error = kernel.size, EPS * (2 + np.log2(kernel.size))
+    m = kernel.size
+    error = EPS * (2 + np.log2(m))
     if symmetric:
-        return symmetric_report(m, 1.0 - values.real.max(), 1.0 + values.real.min(), "fft", error)
+        below_one = 1.0 - values.real.max()
+        above_minus_one = 1.0 + values.real.min()
+        return symmetric_report(m, below_one, above_minus_one, "fft", error)
     norm = float(np.abs(values).max())  # circulant matrices are normal
     return SpectralReport(m, norm, 1.0 - norm, "fft", error)
 
 
+Product = Callable[[np.ndarray], np.ndarray]
+"""The function x -> A x of a linear operator."""
+
+
 def arpack(
-    A: Any, m: int, k: int = 1, which: Literal["LA", "BE"] = "LA", tol: float = 1e-12, **options: Any
-) -> Any:
-    """(values, vectors) at the ends of the spectrum of a symmetric matrix, or of x -> A(x), by ARPACK from a
-    start that is always the same."""
+    A: Matrix | Product,
+    m: int,
+    k: int = 1,
+    which: Literal["LA", "BE"] = "LA",
+    tol: float = 1e-12,
+    **options: Any,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return extreme eigenvalues and eigenvectors of a symmetric operator.
+
+    The initial vector is fixed, so the result is reproducible.
+
+    Parameters
+    ----------
+    A : (m, m) matrix or callable
+        The matrix, or the function x -> A x.
+    m : int
+        Number of rows.
+    k : int
+        Number of eigenvalues.
+    which : {"LA", "BE"}
+        The largest ones, or both ends of the spectrum.
+    tol : float
+        Relative tolerance.
+    **options
+        Options of ``scipy.sparse.linalg.eigsh``.
+
+    Returns
+    -------
+    values : (k,) array
+        Eigenvalues.
+    vectors : (m, k) array
+        Eigenvectors.
+    """
     from scipy.sparse.linalg import LinearOperator, eigsh
 
-    operator: Any = A if hasattr(A, "shape") else LinearOperator((m, m), matvec=A, dtype=float)
+    operator: Any = A
+    if not hasattr(A, "shape"):
+        operator = LinearOperator((m, m), matvec=operator, dtype=float)
     start = np.random.default_rng(0).standard_normal(m)
     return eigsh(operator, k=k, which=which, v0=start, tol=tol, **options)
 
 
 def _by_lanczos(A: Matrix, symmetric: bool) -> SpectralReport | None:
-    """ARPACK on W - 11'/m, or on (W - 11'/m)'(W - 11'/m); None where it does not converge soon."""
+    """Use ARPACK; return None if it does not converge soon.
+
+    The operator is W - 11'/m, or (W - 11'/m)'(W - 11'/m) if W is not symmetric.
+    """
     from scipy.sparse.linalg import ArpackNoConvergence
 
     m = A.shape[0]
     if m < 3:
         return _by_dense(A, symmetric)
-    deflate = lambda x: A @ x - x.mean()  # noqa: E731
-    back = lambda x: A.T @ x - x.mean()  # noqa: E731
-    # the vector 1 is given the mean of the other eigenvalues, so that neither end of the spectrum is it
-    inside = (float(A.trace()) - 1) / (m - 1)
-    center = lambda x: A @ x - (1 - inside) * x.mean()  # noqa: E731
-    soon: dict[str, Any] = {"tol": 1e-9, "ncv": min(m, 40), "maxiter": 150}
+    compute = _symmetric_by_lanczos if symmetric else _nonsymmetric_by_lanczos
     try:
-        if symmetric:
-            values, vectors = arpack(center, m, 2, "BE", **soon)
-            error = max(np.linalg.norm(center(v) - t * v) for t, v in zip(values, vectors.T))
-            return symmetric_report(m, 1.0 - values.max(), 1.0 + values.min(), "lanczos", float(error) + EPS)
-        values, vectors = arpack(lambda x: back(deflate(x)), m, **soon)
+        return compute(A)
     except ArpackNoConvergence:
         return None
-    square, v = float(values[0]), vectors[:, 0]
+
+
+def _symmetric_by_lanczos(A: Matrix) -> SpectralReport:
+    m = A.shape[0]
+    # The vector 1 gets the mean of the other eigenvalues, which is not extreme.
+    mean_of_others = (float(A.trace()) - 1) / (m - 1)
+
+    def deflate(x: np.ndarray) -> np.ndarray:
+        return A @ x - (1 - mean_of_others) * x.mean()
+
+    values, vectors = arpack(deflate, m, 2, "BE", tol=1e-9, ncv=min(m, 40), maxiter=150)
+    residuals = [np.linalg.norm(deflate(vector) - value * vector) for value, vector in zip(values, vectors.T)]
+    error = float(max(residuals)) + EPS
+    return symmetric_report(m, 1.0 - values.max(), 1.0 + values.min(), "lanczos", error)
+
+
+def _nonsymmetric_by_lanczos(A: Matrix) -> SpectralReport:
+    m = A.shape[0]
+
+    def gram_product(x: np.ndarray) -> np.ndarray:
+        deflated = A @ x - x.mean()
+        return A.T @ deflated - deflated.mean()
+
+    values, vectors = arpack(gram_product, m, tol=1e-9, ncv=min(m, 40), maxiter=150)
+    square = float(values[0])
+    vector = vectors[:, 0]
     norm = np.sqrt(max(square, 0.0))
-    error = np.linalg.norm(back(deflate(v)) - square * v) / max(norm, EPS)
-    return SpectralReport(m, float(norm), float(1.0 - norm), "lanczos", float(error) + EPS)
+    residual = np.linalg.norm(gram_product(vector) - square * vector)
+    error = float(residual / max(norm, EPS)) + EPS
+    return SpectralReport(m, float(norm), float(1.0 - norm), "lanczos", error)
 
 
 def _by_inverse(A: Matrix, symmetric: bool) -> SpectralReport | None:
-    """ARPACK on (I - W)^+ and (I + W)^-1 by sparse factors: large sparse graphs with a tiny gap."""
+    """Use ARPACK on (I - W)^+ and (I + W)^-1 with sparse factors.
+
+    This suits large sparse graphs with a small gap. Return None if W is not sparse,
+    symmetric and nonnegative.
+    """
     from scipy.sparse.linalg import splu
 
     m = A.shape[0]
@@ -176,8 +323,9 @@ def _by_inverse(A: Matrix, symmetric: bool) -> SpectralReport | None:
         return None
     if components(A)[0] > 1:
         return symmetric_report(m, 0.0, 2.0, "components", 0.0)
-    eye = sp.eye_array(m, format="csc")
-    grounded = splu(sp.csc_array(eye - A)[1:, 1:])  # client 0 held at 0: I - W without its null vector
+    identity = sp.eye_array(m, format="csc")
+    # Fixing client 0 at 0 removes the null vector of I - W.
+    grounded = splu(sp.csc_array(identity - A)[1:, 1:])
 
     def pseudo_inverse(b: np.ndarray) -> np.ndarray:
         x = np.r_[0.0, grounded.solve((b - b.mean())[1:])]
@@ -186,79 +334,67 @@ def _by_inverse(A: Matrix, symmetric: bool) -> SpectralReport | None:
     below_one = 1.0 / float(arpack(pseudo_inverse, m)[0][0])
     if 2 * A.diagonal().min() >= below_one:  # Gershgorin: 1 + lambda_m >= 2 min w_ii
         return SpectralReport(m, 1.0 - below_one, below_one, "inverse", EPS, 1.0 - below_one)
-    above = 1.0 / float(arpack(splu(sp.csc_array(eye + A)).solve, m)[0][0])
-    return symmetric_report(m, below_one, above, "inverse", EPS)
+    shifted = splu(sp.csc_array(identity + A))
+    above_minus_one = 1.0 / float(arpack(shifted.solve, m)[0][0])
+    return symmetric_report(m, below_one, above_minus_one, "inverse", EPS)
+
+
+_METHODS: dict[str, Callable[[Matrix, bool], SpectralReport | None]] = {
+    "fft": _by_fft,
+    "dense": _by_dense,
+    "lanczos": _by_lanczos,
+    "inverse": _by_inverse,
+}
 
 
 def extreme_eigenvalues(W: Matrix) -> tuple[float, float, float]:
-    """(least, largest, error) eigenvalue of the symmetric part of any finite square W."""
+    """Return the extreme eigenvalues of the symmetric part of a matrix.
+
+    Parameters
+    ----------
+    W : (m, m) matrix
+        Any finite matrix.
+
+    Returns
+    -------
+    least, largest, error : float
+        The eigenvalues and a bound of their error.
+    """
     m = W.shape[0]
     S: Any = (W + W.T) / 2
     if m <= DENSE_SPECTRUM:
-        values, unit = np.linalg.eigvalsh(to_dense(S)), m * EPS
+        values = np.linalg.eigvalsh(to_dense(S))
+        unit = m * EPS
     else:
-        values, unit = arpack(S, m, 2, "BE", tol=1e-9, ncv=60, maxiter=10_000)[0], 1e-9
+        values, _ = arpack(S, m, 2, "BE", tol=1e-9, ncv=60, maxiter=10_000)
+        unit = 1e-9
     return float(values.min()), float(values.max()), unit * float(np.abs(values).max())
 
 
 def laplacian_extremes(A: sp.csr_array) -> tuple[float, float]:
-    """(lambda_2, lambda_m) of the Laplacian of a connected undirected 0/1 adjacency matrix."""
+    """Return the second and the last eigenvalue of a graph Laplacian.
+
+    Parameters
+    ----------
+    A : (m, m) sparse array
+        Symmetric 0/1 adjacency matrix of a connected graph.
+
+    Returns
+    -------
+    lambda_2, lambda_m : float
+        The eigenvalues; 0 for one client.
+    """
     m = A.shape[0]
     if m == 1:
         return 0.0, 0.0
     degree = np.diff(A.indptr).astype(float)
-    bound = 2.0 * degree.max()  # L <= bound, so that W = I - L/bound has all eigenvalues in [0, 1]
-    W = sp.csr_array(sp.eye_array(m, format="csr") - (sp.diags_array(degree) - A) / bound)
+    bound = 2.0 * degree.max()  # L <= bound, so I - L/bound has eigenvalues in [0, 1]
+    L = sp.csr_array(sp.diags_array(degree) - A)
+    W = sp.csr_array(sp.eye_array(m, format="csr") - L / bound)
     report = _by_dense(W, True) if m <= DENSE_SPECTRUM else _by_lanczos(W, True)
     if report is None:
         report = _by_inverse(W, True)
     if report is None or report.lambda_m is None:
-        high = float(arpack(sp.diags_array(degree) - A, m, tol=0)[0][0])
-        return bound * (report.gap if report else 0.0), high
+        largest = float(arpack(L, m, tol=0)[0][0])
+        return bound * (report.gap if report else 0.0), largest
     return bound * (1.0 - (report.lambda_2 or 0.0)), bound * (1.0 - report.lambda_m)
-
-
-# -- matrices that are circulant in one or two dimensions: their spectrum is one FFT ------------------
-
-
-def circulant_kernel(W: Matrix) -> np.ndarray | None:
-    """The first column of W as an (a, b) array if w_ij depends on i - j in Z_a x Z_b alone, else None.
-
-    Clients are numbered row by row, i = r b + c. Every factorization m = a b is tried, at the cost of one
-    pass over the non-zeros each.
-    """
-    m = W.shape[0]
-    S = W if is_sparse(W) else compress(np.asarray(W))
-    counts = np.diff(S.indptr)
-    if S.nnz == 0 or (counts != counts[0]).any():
-        return None
-    rows = np.repeat(np.arange(m), counts)
-    small = [a for a in range(1, math.isqrt(m) + 1) if m % a == 0]
-    for a in small + [m // a for a in reversed(small[1:])]:  # a = m would be a = 1 again
-        kernel = _kernel(S, rows, a, m // a)
-        if kernel is not None:
-            return kernel
-    return None
-
-
-def _kernel(S: sp.csr_array, rows: np.ndarray, a: int, b: int) -> np.ndarray | None:
-    m, columns = a * b, S.indices
-    width = int(S.indptr[1])
-    if width > 64:  # a thick matrix: look at two rows before all of them
-        first = _differences(rows[: 2 * width], columns[: 2 * width], a, b)
-        if set(first[:width].tolist()) != set(first[width:].tolist()):
-            return None
-    code = _differences(rows, columns, a, b)
-    kernel = np.zeros(m)
-    kernel[code[:width]] = S.data[:width]
-    filled = np.zeros(m, dtype=bool)
-    filled[code[:width]] = True
-    if not filled[code].all() or np.abs(S.data - kernel[code]).max() > 4 * EPS:
-        return None
-    if (np.bincount(code, minlength=m)[filled] != m).any():
-        return None
-    return kernel.reshape(a, b)
-
-
-def _differences(rows: np.ndarray, columns: np.ndarray, a: int, b: int) -> np.ndarray:
-    return ((rows // b - columns // b) % a) * b + (rows % b - columns % b) % b

@@ -1,4 +1,4 @@
-"""Reading a user's matrix or graph from a file: npy, npz, csv, txt, mtx, or an edge list."""
+"""Reads matrices and graphs from files: npy, npz, csv, txt, mtx and edge lists."""
 
 from __future__ import annotations
 
@@ -18,51 +18,66 @@ from dfltheory.graphs.matrices import Matrix, read_matrix
 EDGE_LISTS = (".edgelist", ".edges", ".el")
 SUFFIXES = (".npy", ".npz", ".csv", ".txt", ".mtx", *EDGE_LISTS)
 
-# What a file may promise; it is held to this before memory is taken.
+# Limits of the sizes that a file declares; they are checked before memory is allocated.
 NUMBERS = 2**28
-"""Numbers in one matrix: 2 GiB of float64, a dense matrix of 16,384 clients."""
+"""Largest number of entries of a matrix: 2 GiB of float64, 16,384 dense clients."""
 CLIENTS = 10**7
-"""Clients of a sparse matrix."""
+"""Largest number of clients of a sparse matrix."""
 IDLE = 2**16
-"""Clients of a sparse matrix that has fewer entries than clients."""
+"""Largest number of clients of a sparse matrix with fewer entries than clients."""
 LINKS = 2**22
-"""Lines of an edge list, comments included."""
-TEXT, NAME = 2**29, 100
-"""Bytes of a file of text, and characters of one name of a client."""
+"""Largest number of lines of an edge list, comments included."""
+TEXT = 2**29
+"""Largest number of bytes of a text file."""
+NAME = 100
+"""Largest number of characters of the name of a client."""
 
 SPARSE = ("csr", "csc", "coo")
-"""Formats of ``scipy.sparse.save_npz`` that are read."""
+"""Sparse formats of ``scipy.sparse.save_npz`` that can be read."""
 
 
 def read_matrix_file(path: str | Path, *, directed: bool = False) -> Matrix | nx.Graph:
-    """The matrix in a file, or the graph of an edge list without weights.
+    """Read a matrix, or the graph of an edge list without weights.
 
-    ``.npy`` one array; ``.npz`` one array, or a scipy sparse matrix; ``.csv`` (commas) and ``.txt`` (blanks)
-    one row a line, ``#`` starts a comment; ``.mtx`` Matrix Market; ``.edgelist``, ``.edges``, ``.el`` one
-    link ``u v`` or ``u v weight`` a line: with weights it is a matrix (``u u weight`` for the diagonal; each
-    line is w_uv and w_vu, or with ``directed`` the weight of u -> v alone). Clients are numbered in the order
-    of their numbers or names in the file: :func:`client_names`.
+    The suffix gives the format:
 
-    Anything that cannot be read as a finite square matrix raises :class:`InputError` naming file and place.
-    Pickled arrays are never loaded, indices outside of the matrix are refused before they are used, and a
-    file that promises more than :data:`NUMBERS`, :data:`CLIENTS` or :data:`LINKS` before memory is taken.
+    - ``.npy``: one array.
+    - ``.npz``: one array, or a scipy sparse matrix.
+    - ``.csv`` (commas) and ``.txt`` (blanks): one row per line; ``#`` starts a comment.
+    - ``.mtx``: Matrix Market.
+    - ``.edgelist``, ``.edges``, ``.el``: one link ``u v`` or ``u v weight`` per line.
+      With weights the result is a matrix, whose diagonal has lines ``u u weight``.
+
+    Pickled arrays are not loaded. Sizes and indices are checked before memory is
+    allocated.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file.
+    directed : bool
+        Whether a line of an edge list is an arc u -> v, not a link in both directions.
+
+    Returns
+    -------
+    matrix or networkx.Graph
+        Clients are numbered in the order of their numbers or names, see
+        :func:`client_names`.
+
+    Raises
+    ------
+    InputError
+        If the file is not a finite square matrix or exceeds a limit of this module;
+        the message names the file and the place.
     """
     path = Path(path)
     suffix = path.suffix.lower()
     if suffix not in SUFFIXES:
-        raise InputError(
-            f"{path}: cannot tell the format from {suffix or 'no suffix'!r}; known: {', '.join(SUFFIXES)}"
-        )
-    if path.exists() and not path.is_file() and not path.is_dir():  # a pipe would be waited for
+        known = ", ".join(SUFFIXES)
+        raise InputError(f"{path}: unknown format {suffix or 'no suffix'!r}; known: {known}")
+    if path.exists() and not path.is_file() and not path.is_dir():  # a pipe would block
         raise InputError(f"{path}: not a regular file")
-    try:
-        raw = _load_links(path, directed) if suffix in EDGE_LISTS else _LOAD[suffix](path)
-    except OSError as error:
-        raise InputError(f"{path}: {error.strerror or error}") from error
-    except InputError:
-        raise
-    except Exception as error:  # whatever a parser of a foreign format raises
-        raise InputError(f"{path}: not a readable {suffix[1:]} file: {_short(error)}") from error
+    raw = _load(path, suffix, directed)
     if isinstance(raw, nx.Graph):
         return raw
     try:
@@ -72,27 +87,44 @@ def read_matrix_file(path: str | Path, *, directed: bool = False) -> Matrix | nx
     entries = sp.coo_array(W)
     bad = np.flatnonzero(~np.isfinite(entries.data))
     if len(bad):
-        i, j = (int(c[bad[0]]) for c in entries.coords)
-        raise InputError(f"{path}: entry ({i}, {j}) is {entries.data[bad[0]]}, not a finite number")
-    if raw.dtype in (np.float16, np.float32):  # its sums are right to the rounding of its own type
+        i, j = (int(index[bad[0]]) for index in entries.coords)
+        value = entries.data[bad[0]]
+        raise InputError(f"{path}: entry ({i}, {j}) is {value}, not a finite number")
+    if raw.dtype in (np.float16, np.float32):  # keeps the rounding unit of the file
         return W.astype(raw.dtype)  # type: ignore[return-value]
     return W
 
 
-def _hold(path: Path, what: str, count: int, most: int) -> None:
-    """Refuse a file that promises more than ``most`` of something."""
+def _load(path: Path, suffix: str, directed: bool) -> Any:
+    """Load a file; errors of foreign parsers become InputError."""
+    try:
+        if suffix in EDGE_LISTS:
+            return _load_links(path, directed)
+        return _LOADERS[suffix](path)
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror or error}") from error
+    except InputError:
+        raise
+    except Exception as error:
+        reason = _shorten(error)
+        raise InputError(f"{path}: not a readable {suffix[1:]} file: {reason}") from error
+
+
+def _check_limit(path: Path, what: str, count: int, most: int) -> None:
+    """Raise InputError if a file declares more than ``most`` of something."""
     if not 0 <= count <= most:
-        raise InputError(f"{path}: asks for {count:.4g} {what}: 0 to {most} are read")
+        raise InputError(f"{path}: {count:.4g} {what}; 0 to {most} are allowed")
 
 
-def _hold_idle(path: Path, clients: int, entries: int) -> None:
-    """Refuse millions of clients that share a few entries: small files that ask for much work."""
-    _hold(path, f"clients with {entries} entries", clients, max(IDLE, entries))
+def _check_idle_clients(path: Path, clients: int, entries: int) -> None:
+    """Raise InputError if a small file declares millions of clients."""
+    _check_limit(path, f"clients with {entries} entries", clients, max(IDLE, entries))
 
 
-def _short(text: object) -> str:
-    """Text from a file as one short line without control characters."""
-    line = " ".join("".join(c if c.isprintable() else " " for c in str(text)).split())
+def _shorten(text: object) -> str:
+    """Return text from a file as one short line without control characters."""
+    printable = "".join(c if c.isprintable() else " " for c in str(text))
+    line = " ".join(printable.split())
     return line if len(line) <= 200 else f"{line[:200]}..."
 
 
@@ -101,11 +133,13 @@ def _load_mtx(path: Path) -> Any:
 
     rows, columns, entries, form, *_ = mminfo(path)
     for size in (rows, columns):
-        _hold(path, "clients", size, CLIENTS)
-    _hold(path, "numbers", rows * columns if form == "array" else entries, NUMBERS)
-    _hold(path, f"entries in {path.stat().st_size} bytes", entries, path.stat().st_size // 2)
+        _check_limit(path, "clients", size, CLIENTS)
+    numbers = rows * columns if form == "array" else entries
+    _check_limit(path, "numbers", numbers, NUMBERS)
+    file_size = path.stat().st_size
+    _check_limit(path, f"entries in {file_size} bytes", entries, file_size // 2)
     if form != "array":
-        _hold_idle(path, max(rows, columns), entries)
+        _check_idle_clients(path, max(rows, columns), entries)
     return mmread(path)
 
 
@@ -120,31 +154,33 @@ def _load_npz(path: Path) -> Any:
     if "format" in names:
         return _load_sparse(path)
     if len(names) != 1:
-        listed = _short(", ".join(names))
-        raise InputError(f"{path}: holds {len(names)} arrays ({listed}): save one matrix by numpy.savez")
+        listed = _shorten(", ".join(names))
+        raise InputError(f"{path}: contains {len(names)} arrays ({listed}): save one matrix")
     with np.load(path, allow_pickle=False) as arrays:
         return arrays[names[0]]
 
 
 def _load_sparse(path: Path) -> Any:
-    """A matrix of ``scipy.sparse.save_npz``; scipy's loops do not check the indices of a file."""
+    """Load a matrix of ``scipy.sparse.save_npz``; scipy does not check its indices."""
     with np.load(path, allow_pickle=False) as arrays:
         for name in {"indices", "indptr", "row", "col"} & set(arrays):
-            if arrays[name].dtype.kind not in "iu":
-                raise InputError(f"{path}: {name} has type {arrays[name].dtype}: save whole numbers")
+            dtype = arrays[name].dtype
+            if dtype.kind not in "iu":
+                raise InputError(f"{path}: {name} has type {dtype}: it must be integer")
     W: Any = sp.load_npz(path)
     if W.format not in SPARSE:
-        raise InputError(f"{path}: has the sparse format {W.format}: save one of {', '.join(SPARSE)}")
-    _hold(path, "clients", max(W.shape), CLIENTS)
-    _hold_idle(path, max(W.shape), W.nnz)
+        known = ", ".join(SPARSE)
+        raise InputError(f"{path}: sparse format {W.format}: save one of {known}")
+    _check_limit(path, "clients", max(W.shape), CLIENTS)
+    _check_idle_clients(path, max(W.shape), W.nnz)
     if W.format != "coo":  # scipy checks the indices of coo itself
         W.check_format(full_check=True)
     return W
 
 
 def _table(path: Path, lines: Iterable[str], **options: Any) -> np.ndarray:
-    """The rows of a text, as ``numpy.loadtxt`` reads them."""
-    _hold(path, "bytes of text", path.stat().st_size, TEXT)
+    """Return the rows of a text with ``numpy.loadtxt``."""
+    _check_limit(path, "bytes of text", path.stat().st_size, TEXT)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="loadtxt: input contained no data")
         try:
@@ -152,88 +188,107 @@ def _table(path: Path, lines: Iterable[str], **options: Any) -> np.ndarray:
         except InputError:
             raise
         except ValueError as error:
-            reason = _short(str(error).partition("; use")[0])
+            reason = _shorten(str(error).partition("; use")[0])
             raise InputError(f"{path}: {reason}: write rows of numbers, all of the same length") from error
     if not table.size:
-        raise InputError(f"{path}: holds no rows: write numbers, or `u v` in each line of an edge list")
+        raise InputError(f"{path}: contains no rows: write numbers, or links `u v` in an edge list")
     return table
 
 
 def _load_text(path: Path) -> np.ndarray:
     with path.open(encoding="utf-8-sig") as lines:
         table = _table(path, lines, delimiter="," if path.suffix.lower() == ".csv" else None)
-    if _could_be_links(table):
+    if _resembles_links(table):
         rows, columns = table.shape
         raise InputError(
-            f"{path}: {rows} rows of {columns} numbers look like an edge list, not a matrix: name the file"
-            f" {path.stem}.edgelist to have links read"
+            f"{path}: {rows} rows of {columns} numbers look like an edge list, not a"
+            f" matrix: name the file {path.stem}.edgelist to read links"
         )
     return table
 
 
-def _could_be_links(table: np.ndarray) -> bool:
-    """Whether the lines read as links `u v` or `u v weight` better than as rows of weights.
+def _resembles_links(table: np.ndarray) -> bool:
+    """Return whether lines are rather links `u v` or `u v weight` than weights.
 
-    They start with two client numbers, and are not square or name a client 2 or more, which no weight is.
+    Links start with two client numbers, and are not square or contain a client number
+    above 1, which is not a weight.
     """
     count, width = table.shape
     if width not in (2, 3):
         return False
     ends = table[:, :2]
-    if not (np.isfinite(ends).all() and (ends >= 0).all() and (ends == np.floor(ends)).all()):
+    are_numbers = np.isfinite(ends).all() and (ends >= 0).all()
+    if not (are_numbers and (ends == np.floor(ends)).all()):
         return False
     return count != width or bool(ends.max() > 1)
 
 
 def client_names(path: str | Path) -> list[str] | None:
-    """The names of clients 0, 1, ... in an edge list; None if these are 0, 1, ... or the file is a matrix."""
+    """Return the names of clients 0, 1, ... in an edge list.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file.
+
+    Returns
+    -------
+    list of str or None
+        None if the names are 0, 1, ..., or the file is not an edge list.
+    """
     path = Path(path)
     if path.suffix.lower() not in EDGE_LISTS:
         return None
-    names = _in_order(_links(path)[:, :2])
+    names = _sorted_names(_read_links(path)[:, :2])
     return None if names == [str(k) for k in range(len(names))] else names
 
 
-def _links(path: Path) -> np.ndarray:
-    """The words of an edge list: (links, 2), or (links, 3) with weights."""
+def _read_links(path: Path) -> np.ndarray:
+    """Return the words of an edge list: (links, 2), or (links, 3) with weights."""
     with path.open(encoding="utf-8-sig") as lines:
         words = _table(path, _link_lines(path, lines), dtype=object)
     if words.shape[1] not in (2, 3):
-        raise InputError(f"{path}: has {words.shape[1]} words in each line: write `u v` or `u v weight`")
+        raise InputError(f"{path}: {words.shape[1]} words in each line: write `u v` or `u v weight`")
     for name in set(words[:, :2].ravel()):
-        if len(name) > NAME or not name.isprintable():  # names are shown on terminals
+        if len(name) > NAME or not name.isprintable():  # names appear on terminals
             raise InputError(
-                f"{path}: the client name {_short(name)!r} must be printable and of 1 to {NAME} characters"
+                f"{path}: the client name {_shorten(name)!r} must be printable and have"
+                f" 1 to {NAME} characters"
             )
     return words
 
 
 def _link_lines(path: Path, lines: Iterable[str]) -> Iterator[str]:
-    """Lines whose words are separated by blanks, at most :data:`LINKS` of them."""
+    """Yield lines with blanks for commas, at most :data:`LINKS` of them."""
     for number, line in enumerate(lines, start=1):
-        _hold(path, "lines", number, LINKS)
+        _check_limit(path, "lines", number, LINKS)
         yield line.replace(",", " ")
 
 
-def _in_order(names: np.ndarray) -> list[str]:
+def _number_and_text(name: str) -> tuple[int, str]:
+    return int(name), name
+
+
+def _sorted_names(names: np.ndarray) -> list[str]:
+    """Return the different names, by number if all are numbers."""
     unique = set(names.ravel())
     if all(name.isdecimal() for name in unique):
-        return sorted(unique, key=lambda name: (int(name), name))
+        return sorted(unique, key=_number_and_text)
     return sorted(unique)
 
 
-def _weights(path: Path, words: np.ndarray) -> np.ndarray:
+def _parse_weights(path: Path, words: np.ndarray) -> np.ndarray:
     try:
         return words.astype(float)
     except ValueError as error:
-        raise InputError(f"{path}: {_short(error)}: write the weight of each link as a number") from error
+        raise InputError(f"{path}: {_shorten(error)}: write the weight of each link as a number") from error
 
 
 def _load_links(path: Path, directed: bool) -> Matrix | nx.Graph:
-    words = _links(path)
-    names = _in_order(words[:, :2])
-    place = {name: k for k, name in enumerate(names)}
-    links = np.array([(place[u], place[v]) for u, v in words[:, :2]])
+    words = _read_links(path)
+    names = _sorted_names(words[:, :2])
+    index = {name: k for k, name in enumerate(names)}
+    links = np.array([(index[u], index[v]) for u, v in words[:, :2]])
     if words.shape[1] == 2:
         graph = nx.DiGraph() if directed else nx.Graph()
         graph.add_nodes_from(range(len(names)))
@@ -241,19 +296,28 @@ def _load_links(path: Path, directed: bool) -> Matrix | nx.Graph:
         return graph
     if not directed:
         links.sort(axis=1)
-    weights = _weights(path, words[:, 2])
+    weights = _parse_weights(path, words[:, 2])
     unique, first, group = np.unique(links, axis=0, return_index=True, return_inverse=True)
-    of_link = weights[first][group.ravel()]
-    conflicts = np.flatnonzero((weights != of_link) & np.isfinite(weights))
+    expected = weights[first][group.ravel()]  # that of the first line of each link
+    conflicts = np.flatnonzero((weights != expected) & np.isfinite(weights))
     if len(conflicts):
         k = conflicts[0]
-        link = f"the link {words[k, 0]} {words[k, 1]} has the weights {of_link[k]:g} and {weights[k]:g}"
-        advice = "give one" if directed else "give one, or read the lines as arcs (directed)"
-        raise InputError(f"{path}: {link}: {advice}")
+        advice = "give one" if directed else "give one, or use directed=True"
+        raise InputError(
+            f"{path}: the link {words[k, 0]} {words[k, 1]} has the weights"
+            f" {expected[k]:g} and {weights[k]:g}: {advice}"
+        )
     u, v = unique.T
-    size = (len(names), len(names))
-    arcs = sp.csr_array(sp.coo_array((weights[first], (v, u)), shape=size))  # u sends to v: v is the row
+    shape = (len(names), len(names))
+    # u sends to v, so v is the row
+    arcs = sp.csr_array(sp.coo_array((weights[first], (v, u)), shape=shape))
     return arcs if directed else sp.csr_array(arcs + sp.triu(arcs.T, k=1))
 
 
-_LOAD = {".npy": _load_npy, ".npz": _load_npz, ".csv": _load_text, ".txt": _load_text, ".mtx": _load_mtx}
+_LOADERS = {
+    ".npy": _load_npy,
+    ".npz": _load_npz,
+    ".csv": _load_text,
+    ".txt": _load_text,
+    ".mtx": _load_mtx,
+}

@@ -1,8 +1,7 @@
-"""One way in for matrices (dense, sparse, networkx or torch: numpy float64 or scipy CSR) and for options."""
+"""Conversion of matrices (dense, sparse, networkx, torch) to float64 arrays."""
 
 from __future__ import annotations
 
-import functools
 import inspect
 import numbers
 import sys
@@ -22,42 +21,82 @@ ROUNDING = float(np.finfo(float).eps)
 """The rounding unit of float64."""
 
 LARGEST_DENSE = 20_000
-"""Clients up to which a sparse matrix is ever made dense (3.2 GB; its spectrum takes minutes or an hour)."""
+"""Largest number of clients of a dense copy (3.2 GB; its spectrum may take an hour)."""
 DENSE_LIMIT = 2048
-"""Weight rules return a dense array up to this many clients, and compressed sparse rows above it."""
+"""Largest number of clients for which weight rules return a dense array."""
 
 
 def nodes_in_order(graph: nx.Graph) -> list[Any]:
-    """Row i of every matrix belongs to node i where the nodes are 0..m-1, else to the i-th node added."""
+    """Return the nodes in the order of the rows of matrices.
+
+    Parameters
+    ----------
+    graph : networkx.Graph
+        The graph.
+
+    Returns
+    -------
+    list
+        0..m-1 if these are the nodes, else the nodes in the order of their addition.
+    """
     m = graph.number_of_nodes()
-    if all(isinstance(v, (int, np.integer)) for v in graph) and set(graph) == set(range(m)):
+    are_integers = all(isinstance(node, (int, np.integer)) for node in graph)
+    if are_integers and set(graph) == set(range(m)):
         return list(range(m))
     return list(graph)
 
 
 def adjacency(graph: nx.Graph) -> sp.csr_array:
-    """A (m, m) of zeros and ones without self-loops: A[i, j] = 1 where i hears j (an arc j -> i)."""
+    """Return the adjacency matrix without self-loops.
+
+    Parameters
+    ----------
+    graph : networkx.Graph
+        At least one node.
+
+    Returns
+    -------
+    (m, m) sparse array
+        A[i, j] = 1 if i receives from j (an arc j -> i), else 0.
+    """
     m = graph.number_of_nodes()
     if m == 0:
         raise GraphError("the graph has 0 nodes: a network needs at least 1")
     unweighted: Any = None
     links = nx.to_scipy_sparse_array(graph, nodelist=nodes_in_order(graph), weight=unweighted, dtype=float)
     i, j = links.tocoo().coords
-    off = i != j
-    ones = np.ones(int(off.sum()))
-    A = sp.coo_array((ones, (j[off], i[off])), shape=(m, m)).tocsr()
+    is_link = i != j
+    ones = np.ones(int(is_link.sum()))
+    entries = (ones, (j[is_link], i[is_link]))
+    A = sp.coo_array(entries, shape=(m, m)).tocsr()
     A.data[:] = 1.0  # parallel edges of a multigraph are one link
     return A
 
 
 def read_matrix(W: Any, what: str = "the mixing matrix") -> tuple[Matrix, float]:
-    """W as a float64 matrix, and the rounding unit of the type that it came in.
+    """Convert a matrix to float64, and return the rounding unit of its type.
 
-    Accepts a dense array (anything numpy reads), a scipy sparse matrix, a torch tensor (dense or sparse;
-    torch itself is never imported here) and a networkx graph whose edges carry ``weight``: then
-    W[i, j] is the weight of j -> i and self-loops are the diagonal. Wrong shapes and types raise
-    :class:`GraphError`; values are not judged here. The result may share its memory with W: do not write
-    to it (:func:`as_matrix` gives a copy).
+    Parameters
+    ----------
+    W : object
+        A dense array (anything that numpy accepts), a scipy sparse matrix, a torch
+        tensor (dense or sparse), or a networkx graph whose edges have a ``weight``.
+        For a graph, W[i, j] is the weight of j -> i, and self-loops give the diagonal.
+    what : str
+        Name of the matrix in messages.
+
+    Returns
+    -------
+    W : (m, m) float64 array or CSR array
+        It may share memory with the argument, so it must not be changed;
+        :func:`as_matrix` returns a copy.
+    eps : float
+        The rounding unit.
+
+    Raises
+    ------
+    GraphError
+        If the shape or type is wrong. Values are not checked.
     """
     if isinstance(W, nx.Graph):
         return _from_networkx(W), ROUNDING
@@ -81,13 +120,19 @@ def read_matrix(W: Any, what: str = "the mixing matrix") -> tuple[Matrix, float]
 
 
 def as_matrix(W: Any, what: str = "the mixing matrix") -> Matrix:
-    """A copy of W as a float64 numpy array or CSR array; see :func:`read_matrix`."""
+    """Return a float64 copy of a matrix; parameters as in :func:`read_matrix`.
+
+    Returns
+    -------
+    (m, m) array or CSR array
+        The copy.
+    """
     A, _ = read_matrix(W, what)
     return A.copy()
 
 
 def support(W: Matrix) -> sp.csr_array:
-    """The off-diagonal links of W: ones where w_ij != 0 and i != j."""
+    """Return ones where w_ij != 0 and i != j, as a CSR array."""
     S = sp.coo_array(W)
     i, j = S.coords
     keep = (i != j) & (S.data != 0)
@@ -95,30 +140,54 @@ def support(W: Matrix) -> sp.csr_array:
 
 
 def settle(W: sp.csr_array, sparse: bool | None) -> Matrix:
-    """W in the form asked for: sparse, dense, or by size where ``sparse`` is None (see DENSE_LIMIT)."""
+    """Return W as a sparse or a dense matrix.
+
+    Parameters
+    ----------
+    W : (m, m) sparse array
+        The matrix.
+    sparse : bool or None
+        Type of the result; None chooses dense up to :data:`DENSE_LIMIT` clients.
+
+    Returns
+    -------
+    (m, m) matrix
+        The matrix.
+    """
     if sparse is None:
         sparse = W.shape[0] > DENSE_LIMIT
     return W if sparse else W.toarray()
 
 
 def is_sparse(W: Any) -> TypeGuard[sp.csr_array]:
-    """Whether W is the sparse kind of :data:`Matrix`."""
+    """Return whether W is the sparse type of :data:`Matrix`."""
     return sp.issparse(W)
 
 
 def to_dense(W: Matrix) -> np.ndarray:
-    """W as a numpy array; a sparse one of more than :data:`LARGEST_DENSE` clients is refused."""
+    """Return W as a numpy array.
+
+    Parameters
+    ----------
+    W : (m, m) matrix
+        The matrix.
+
+    Raises
+    ------
+    InputError
+        If W is sparse with more than :data:`LARGEST_DENSE` clients.
+    """
     if not is_sparse(W):
         return np.asarray(W)
-    if (m := W.shape[0]) > LARGEST_DENSE:
-        raise InputError(
-            f"m = {m}: this needs W as a dense array of {8e-9 * m**2:.3g} GB: take m <= {LARGEST_DENSE}"
-        )
+    m = W.shape[0]
+    if m > LARGEST_DENSE:
+        size = 8e-9 * m**2
+        raise InputError(f"m = {m}: a dense W takes {size:.3g} GB: take m <= {LARGEST_DENSE}")
     return W.toarray()
 
 
 def compress(W: np.ndarray) -> sp.csr_array:
-    """CSR of a dense array, by the flat positions of its non-zeros (faster than scipy's own way)."""
+    """Return a dense square array as a CSR array, faster than scipy does."""
     m = W.shape[0]
     flat = np.flatnonzero(W)
     rows = flat // m
@@ -127,61 +196,119 @@ def compress(W: np.ndarray) -> sp.csr_array:
 
 
 def entries(W: Matrix) -> np.ndarray:
-    """The stored values of W, in one line."""
+    """Return the stored values of W as one array."""
     return W.data if is_sparse(W) else np.asarray(W).ravel()
 
 
 def line_sums(W: Matrix, axis: int) -> np.ndarray:
-    """Sums of the columns (axis 0) or rows (axis 1), shape (m,)."""
-    with np.errstate(over="ignore", invalid="ignore"):  # an infinite sum is told as such
+    """Return the sums (m,) of the columns (axis 0) or rows (axis 1)."""
+    with np.errstate(over="ignore", invalid="ignore"):  # infinite sums are allowed
         return np.asarray(W.sum(axis=axis)).ravel()
 
 
 def line_counts(W: Matrix, axis: int) -> np.ndarray:
-    """How many non-zeros each column (axis 0) or row (axis 1) has, shape (m,)."""
+    """Return the numbers (m,) of nonzeros in columns (axis 0) or rows (axis 1)."""
     nonzero: Any = W != 0
     return np.asarray(nonzero.sum(axis=axis)).ravel()
 
 
 def asymmetry(W: Matrix) -> float:
-    """max |w_ij - w_ji|."""
+    """Return max |w_ij - w_ji|."""
     return float(abs(W - W.T).max())
 
 
 def tolerance(eps: float, terms: np.ndarray | int) -> Any:
-    """How far a sum of ``terms`` weights may be from its exact value by rounding alone.
+    """Return the largest rounding error of a sum of weights.
 
-    Each weight is off by eps/2 of itself and each addition by eps/2 of the sum, so that 4 eps (1 + terms)
-    is generous; 1e-10 is allowed in any case (products of matrices, solvers), far below what any bound sees.
+    Each weight has a relative error of eps/2, and each addition one of eps/2, so
+    4 eps (1 + terms) is an upper bound. At least 1e-10 is allowed for products of
+    matrices and for solvers; no bound is sensitive to it.
+
+    Parameters
+    ----------
+    eps : float
+        Rounding unit of the weights.
+    terms : int or array of int
+        Number of weights in the sum.
+
+    Returns
+    -------
+    float or array
+        The tolerance.
     """
     return np.maximum(1e-10, 4.0 * eps * (1.0 + np.asarray(terms)))
 
 
 def worst_sum(W: Matrix, axis: int, eps: float) -> tuple[int, float] | None:
-    """The column (axis 0) or row (axis 1) whose sum is farthest from 1, and that sum; None where rounding by
-    ``eps`` explains them all."""
+    """Return the line whose sum differs most from 1.
+
+    Parameters
+    ----------
+    W : (m, m) matrix
+        The matrix.
+    axis : {0, 1}
+        0 for columns, 1 for rows.
+    eps : float
+        Rounding unit of the weights.
+
+    Returns
+    -------
+    (int, float) or None
+        Index and sum of the line; None if all differences are rounding errors.
+    """
     sums = line_sums(W, axis)
-    off = np.abs(sums - 1.0) - tolerance(eps, line_counts(W, axis))
-    worst = int(np.argmax(off))
-    return (worst, float(sums[worst])) if off[worst] > 0 else None
+    excess = np.abs(sums - 1.0) - tolerance(eps, line_counts(W, axis))
+    worst = int(np.argmax(excess))
+    return (worst, float(sums[worst])) if excess[worst] > 0 else None
 
 
-check_clients = functools.partial(whole_number, "m", at_least=1)
-"""m as an int >= 1."""
+def check_clients(m: Any) -> int:
+    """Return the number of clients as an int; raise InputError unless it is >= 1."""
+    return whole_number("m", m, at_least=1)
 
 
 def call(what: str, f: Callable[..., Any], subject: Any, options: Mapping[str, Any]) -> Any:
-    """f(subject, **options), or :class:`InputError` naming the options that ``f`` does not have."""
+    """Call a function with options by name.
+
+    Parameters
+    ----------
+    what : str
+        Name of the function in messages.
+    f : callable
+        The function.
+    subject : object
+        Its first argument.
+    options : mapping of str to object
+        Its further arguments.
+
+    Raises
+    ------
+    InputError
+        If the function does not have an option.
+    """
     known = list(inspect.signature(f).parameters)[1:]
     unknown = [name for name in options if name not in known]
     if unknown:
-        takes = f"it takes {', '.join(known)}" if known else "it takes no options"
-        raise InputError(f"{what} does not take {', '.join(unknown)}: {takes}")
+        listed = ", ".join(known) or "no options"
+        raise InputError(f"{what} does not take {', '.join(unknown)}: it takes {listed}")
     return f(subject, **options)
 
 
 def real(name: str, value: Any) -> float:
-    """``value`` as a float."""
+    """Return a real number as a float.
+
+    Parameters
+    ----------
+    name : str
+        Name of the argument in messages.
+    value : object
+        The number.
+
+    Raises
+    ------
+    InputError
+        If it is not a real number.
+    """
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
         raise InputError(f"{name} = {value!r} must be a number")
     return float(value)
@@ -193,34 +320,36 @@ def _from_networkx(graph: nx.Graph) -> sp.csr_array:
     for u, v, weight in graph.edges(data="weight"):
         if weight is None:
             raise GraphError(
-                f"edge ({u}, {v}) has no weight: a graph is a matrix only where every edge carries one; "
-                "use a weight rule such as metropolis(graph)"
+                f"edge ({u}, {v}) has no weight: give every edge one, or use a weight"
+                " rule such as metropolis(graph)"
             )
     A = nx.to_scipy_sparse_array(graph, nodelist=nodes_in_order(graph), weight="weight", dtype=float)
     return sp.csr_array(A.T)
 
 
 def _from_torch(W: Any, what: str) -> tuple[Matrix, float]:
-    torch = sys.modules["torch"]  # the caller holds a tensor, so it is there
+    torch = sys.modules["torch"]  # graphs must not import torch; the caller has
     _check_square(tuple(W.shape), what)
     if W.dtype.is_complex:
         raise GraphError(f"{what} is complex: weights are real numbers")
-    eps = max(float(torch.finfo(W.dtype).eps), ROUNDING) if W.dtype.is_floating_point else ROUNDING
+    eps = ROUNDING
+    if W.dtype.is_floating_point:
+        eps = max(float(torch.finfo(W.dtype).eps), ROUNDING)
     W = W.detach().cpu().double()
     if W.layout == torch.strided:
         return W.numpy(), eps
     W = W.to_sparse_coo().coalesce()
     i, j = W.indices().numpy()
-    S = sp.csr_array(sp.coo_array((W.values().numpy().copy(), (i, j)), shape=tuple(W.shape)))
+    values = W.values().numpy().copy()
+    S = sp.csr_array(sp.coo_array((values, (i, j)), shape=tuple(W.shape)))
     S.eliminate_zeros()
     return S, eps
 
 
 def _check_square(shape: tuple[int, ...], what: str) -> None:
     if len(shape) != 2 or shape[0] != shape[1]:
-        raise GraphError(
-            f"{what} has shape {'x'.join(map(str, shape)) or 'of a single number'}: it must be m x m"
-        )
+        text = "x".join(map(str, shape)) or "of a single number"
+        raise GraphError(f"{what} has shape {text}: it must be m x m")
     if shape[0] == 0:
         raise GraphError(f"{what} is empty: a network needs at least 1 client")
 
@@ -229,8 +358,9 @@ def _check_real(dtype: np.dtype, what: str) -> None:
     if dtype.kind == "c":
         raise GraphError(f"{what} is complex: weights are real numbers")
     if dtype.kind not in "biuf":
-        raise GraphError(f"{what} holds {dtype} instead of numbers")
+        raise GraphError(f"{what} has the type {dtype}: weights are real numbers")
 
 
 def _eps(dtype: np.dtype) -> float:
+    """Return the rounding unit of a type, at least that of float64."""
     return max(float(np.finfo(dtype).eps), ROUNDING) if dtype.kind == "f" else ROUNDING

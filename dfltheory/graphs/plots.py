@@ -1,4 +1,4 @@
-"""Pictures of a network and of its spectrum, for paper: Axes in, Axes out, black on white."""
+"""Black-and-white figures of a network and of its spectrum."""
 
 from __future__ import annotations
 
@@ -18,15 +18,42 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 LARGEST_DRAWN = 2000
-"""Graphs with more clients are not drawn: nothing could be seen."""
+"""Largest number of clients of a drawn graph."""
+_MOST_NUMBERED = 36
+"""Largest number of clients that are numbered."""
 
-INK, GRAY = "0.1", "0.55"
+INK = "0.1"
+GRAY = "0.55"
+_DASHED = (0, (5, 3))
 
-_ROUND = {"ring", "directed_ring", "complete", "exponential", "directed_exponential", "random_out_degree"}
+_ON_CIRCLE = {
+    "ring",
+    "directed_ring",
+    "complete",
+    "exponential",
+    "directed_exponential",
+    "random_out_degree",
+}
+"""Topologies that are drawn on a circle."""
 
 
 def plot_topology(graph: nx.Graph, W: Any, title: str | None = None) -> Figure:
-    """The graph on the left and the spectrum of W on the right."""
+    """Draw a graph on the left and the spectrum of W on the right.
+
+    Parameters
+    ----------
+    graph : networkx.Graph
+        The graph.
+    W : matrix
+        A mixing matrix.
+    title : str, optional
+        Title of the figure.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        The figure.
+    """
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(7.0, 3.1), layout="constrained")
@@ -39,73 +66,159 @@ def plot_topology(graph: nx.Graph, W: Any, title: str | None = None) -> Figure:
 
 
 def draw_graph(graph: nx.Graph, ax: Axes) -> Axes:
-    """The clients and their links; arrows where they are directed, numbers where there is room."""
-    from matplotlib.collections import LineCollection
+    """Draw clients and links; arrows show the direction of arcs.
 
+    Parameters
+    ----------
+    graph : networkx.Graph
+        At most :data:`LARGEST_DRAWN` clients. Small graphs get numbers.
+    ax : matplotlib.axes.Axes
+        Axes to draw on.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes.
+
+    Raises
+    ------
+    InputError
+        If the graph has too many clients.
+    """
     m = graph.number_of_nodes()
     if m > LARGEST_DRAWN:
-        raise InputError(f"a graph of {m} clients cannot be seen in a picture: draw at most {LARGEST_DRAWN}")
-    at = positions(graph)
-    i, j = sp.coo_array(adjacency(graph)).coords  # j -> i
-    width = float(np.clip(40 / max(len(i), 1), 0.15, 0.9))
+        raise InputError(f"m = {m}: draw a graph of at most {LARGEST_DRAWN} clients")
+    places = positions(graph)
+    receivers, senders = sp.coo_array(adjacency(graph)).coords
+    width = float(np.clip(40 / max(len(receivers), 1), 0.15, 0.9))
     if graph.is_directed():
-        arrow: dict[str, Any] = {"arrowstyle": "-|>", "color": GRAY, "lw": width, "mutation_scale": 7}
-        arrow |= dict.fromkeys(("shrinkA", "shrinkB"), _radius(m) + 0.5)  # points: they stop at the circles
-        for a, b in zip(j, i):
-            ax.annotate("", at[b], at[a], arrowprops=arrow, zorder=1)
+        _draw_arcs(ax, places, senders, receivers, width)
+        links = f"{len(receivers)} arcs"
     else:
-        ends = list(np.stack([at[i[i < j]], at[j[i < j]]], axis=1))
-        ax.add_collection(LineCollection(ends, colors=GRAY, linewidths=width, zorder=1))
-    ax.scatter(*at.T, s=_radius(m) ** 2 * 4, c="white", edgecolors=INK, linewidths=0.9, zorder=2)
-    number: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": 6.5 if m <= 20 else 5, "color": INK}
-    for k, (x, y) in enumerate(at if m <= 36 else ()):
-        ax.text(x, y, str(k), zorder=3, **number)
-    links = f"{len(i)} arcs" if graph.is_directed() else f"{len(i) // 2} links"
+        _draw_links(ax, places, senders, receivers, width)
+        links = f"{len(receivers) // 2} links"
+    area = _radius(m) ** 2 * 4
+    ax.scatter(*places.T, s=area, c="white", edgecolors=INK, linewidths=0.9, zorder=2)
+    if m <= _MOST_NUMBERED:
+        size = 6.5 if m <= 20 else 5
+        for number, (x, y) in enumerate(places):
+            ax.text(
+                x,
+                y,
+                str(number),
+                zorder=3,
+                ha="center",
+                va="center",
+                fontsize=size,
+                color=INK,
+            )
     ax.set_title(f"{m} clients, {links}", fontsize=9)
     ax.set(xlim=(-1.18, 1.18), ylim=(-1.18, 1.18), aspect="equal")
     ax.axis("off")
     return ax
 
 
+def _draw_arcs(
+    ax: Axes,
+    places: np.ndarray,
+    senders: np.ndarray,
+    receivers: np.ndarray,
+    width: float,
+) -> None:
+    margin = _radius(len(places)) + 0.5  # points: arrows end at the circles
+    arrow = {
+        "arrowstyle": "-|>",
+        "color": GRAY,
+        "lw": width,
+        "mutation_scale": 7,
+        "shrinkA": margin,
+        "shrinkB": margin,
+    }
+    for sender, receiver in zip(senders, receivers):
+        start_x, start_y = places[sender]
+        end_x, end_y = places[receiver]
+        ax.annotate("", (end_x, end_y), (start_x, start_y), arrowprops=arrow, zorder=1)
+
+
+def _draw_links(
+    ax: Axes,
+    places: np.ndarray,
+    senders: np.ndarray,
+    receivers: np.ndarray,
+    width: float,
+) -> None:
+    from matplotlib.collections import LineCollection
+
+    once = receivers < senders  # each link is stored in both directions
+    ends = np.stack([places[receivers[once]], places[senders[once]]], axis=1)
+    lines = LineCollection(list(ends), colors=GRAY, linewidths=width, zorder=1)
+    ax.add_collection(lines)
+
+
 def draw_spectrum(W: Any, ax: Axes) -> Axes:
-    """Eigenvalues of a symmetric W by rank with the gap marked, or of any other W in the unit disc."""
+    """Draw the eigenvalues of a mixing matrix with its gap.
+
+    Parameters
+    ----------
+    W : matrix
+        Eigenvalues of a symmetric W are drawn by rank, others in the unit disc.
+    ax : matplotlib.axes.Axes
+        Axes to draw on.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes.
+    """
     values = eigenvalues(W)
-    return _real_spectrum(values, ax) if np.isrealobj(values) else _complex_spectrum(values, ax)
+    if np.isrealobj(values):
+        return _draw_real_spectrum(values, ax)
+    return _draw_complex_spectrum(values, ax)
 
 
-def _real_spectrum(values: np.ndarray, ax: Axes) -> Axes:
+def _draw_real_spectrum(values: np.ndarray, ax: Axes) -> Axes:
     m = len(values)
     rank = np.arange(1, m + 1)
-    lam = float(np.abs(np.delete(values, np.argmax(values))).max()) if m > 1 else 0.0
+    others = np.delete(values, np.argmax(values))
+    lam = float(np.abs(others).max()) if m > 1 else 0.0
     ax.axhspan(lam, 1, color="0.9", zorder=0)
     ax.axhline(0, color=GRAY, lw=0.6, zorder=1)
     for y in (lam, -lam):
-        ax.axhline(y, color=INK, lw=0.7, ls=(0, (5, 3)), zorder=1)
+        ax.axhline(y, color=INK, lw=0.7, ls=_DASHED, zorder=1)
     if m <= 64:
         ax.vlines(rank, 0, values, color=GRAY, lw=0.7, zorder=1)
-    style: dict[str, Any] = {"ls": "none", "marker": "o", "ms": 3.5, "mfc": "white", "mec": INK, "mew": 0.9}
-    ax.plot(rank, values, **(style if m <= 200 else {"color": INK, "lw": 1.2}), zorder=2)
+    if m <= 200:
+        _draw_circles(ax, rank, values)
+    else:
+        ax.plot(rank, values, color=INK, lw=1.2, zorder=2)
     ax.set(xlabel="rank $k$", ylabel=r"eigenvalue $\lambda_k(W)$", ylim=(-1.08, 1.08))
     ax.set_xlim(1 - 0.03 * m, m + 0.03 * m)
-    return _dress(ax, lam, 1 - lam)
+    return _finish_spectrum(ax, lam, 1 - lam, r"$\lambda$")
 
 
-def _complex_spectrum(values: np.ndarray, ax: Axes) -> Axes:
+def _draw_complex_spectrum(values: np.ndarray, ax: Axes) -> Axes:
     angle = np.linspace(0, 2 * np.pi, 400)
-    rest = np.delete(values, np.argmin(np.abs(values - 1)))
-    real, imaginary = np.real(values), np.imag(values)
-    radius = float(np.abs(rest).max()) if len(rest) else 0.0
-    ax.fill(np.cos(angle), np.sin(angle), color="0.9", zorder=0)
-    ax.fill(radius * np.cos(angle), radius * np.sin(angle), color="white", zorder=0)
-    ax.plot(np.cos(angle), np.sin(angle), color=INK, lw=0.8, zorder=1)
-    ax.plot(radius * np.cos(angle), radius * np.sin(angle), color=INK, lw=0.7, ls=(0, (5, 3)), zorder=1)
-    ax.plot(real, imaginary, ls="none", marker="o", ms=3.5, mfc="white", mec=INK, mew=0.9, zorder=2)
-    ends = (-1.1, 1.1)
-    ax.set(xlabel=r"Re $\lambda_k(W)$", ylabel=r"Im $\lambda_k(W)$", aspect="equal", xlim=ends, ylim=ends)
-    return _dress(ax, radius, 1 - radius, name=r"$|\lambda|_2$")
+    x = np.cos(angle)
+    y = np.sin(angle)
+    others = np.delete(values, np.argmin(np.abs(values - 1)))
+    radius = float(np.abs(others).max()) if len(others) else 0.0
+    ax.fill(x, y, color="0.9", zorder=0)
+    ax.fill(radius * x, radius * y, color="white", zorder=0)
+    ax.plot(x, y, color=INK, lw=0.8, zorder=1)
+    ax.plot(radius * x, radius * y, color=INK, lw=0.7, ls=_DASHED, zorder=1)
+    _draw_circles(ax, np.real(values), np.imag(values))
+    limits = (-1.1, 1.1)
+    ax.set(xlabel=r"Re $\lambda_k(W)$", ylabel=r"Im $\lambda_k(W)$")
+    ax.set(aspect="equal", xlim=limits, ylim=limits)
+    return _finish_spectrum(ax, radius, 1 - radius, r"$|\lambda|_2$")
 
 
-def _dress(ax: Axes, lam: float, gap: float, name: str = r"$\lambda$") -> Axes:
+def _draw_circles(ax: Axes, x: np.ndarray, y: np.ndarray) -> None:
+    ax.plot(x, y, ls="none", marker="o", ms=3.5, mfc="white", mec=INK, mew=0.9, zorder=2)
+
+
+def _finish_spectrum(ax: Axes, lam: float, gap: float, name: str) -> Axes:
+    """Set the title with lambda and the gap, and the font sizes."""
     ax.set_title(f"{name} = {lam:.4g},  gap $1-${name} = {gap:.3g}", fontsize=9)
     ax.tick_params(labelsize=7.5)
     for axis in (ax.xaxis, ax.yaxis):
@@ -115,25 +228,49 @@ def _dress(ax: Axes, lam: float, gap: float, name: str = r"$\lambda$") -> Axes:
 
 
 def positions(graph: nx.Graph) -> np.ndarray:
-    """(m, 2) places in the square [-1, 1]^2: lattices as lattices, what looks the same from every client and
-    large graphs on a circle, all else by their distances (Kamada and Kawai)."""
+    """Return the places of the clients in a drawing.
+
+    Grids and tori are drawn as lattices. Graphs that look equal from each client, and
+    large graphs, are drawn on a circle; others by their distances (Kamada and Kawai).
+
+    Parameters
+    ----------
+    graph : networkx.Graph
+        The graph.
+
+    Returns
+    -------
+    (m, 2) array
+        Places in the square [-1, 1]^2.
+    """
     m = graph.number_of_nodes()
     kind = graph.graph.get("topology")
-    k = np.arange(m)
     if kind in ("grid", "torus") and min(graph.graph["sides"]) > 1:
-        rows, columns = graph.graph["sides"]
-        r, c = np.divmod(k, columns)
-        at = np.stack([c - (columns - 1) / 2, (rows - 1) / 2 - r], axis=1)
-        if kind == "torus":  # bend the rows a little, so that links around the back can be seen
-            at = at + 0.18 * np.stack([np.cos(np.pi * r / rows * 2), np.sin(np.pi * c / columns * 2)], axis=1)
+        places = _lattice_positions(m, *graph.graph["sides"], bent=kind == "torus")
     elif kind == "two_cliques" and m > 3:
         half = m // 2
-        at = np.vstack([_circle(half) - [1.6, 0], _circle(m - half) * [-1, 1] + [1.6, 0]])
-    elif kind not in _ROUND and 2 < m <= 150 and nx.is_connected(graph.to_undirected()):
-        at = np.array([*nx.kamada_kawai_layout(graph.to_undirected()).values()])
+        left = _circle(half) - [1.6, 0]
+        right = _circle(m - half) * [-1, 1] + [1.6, 0]
+        places = np.vstack([left, right])
+    elif kind not in _ON_CIRCLE and 2 < m <= 150 and nx.is_connected(graph.to_undirected()):
+        layout = nx.kamada_kawai_layout(graph.to_undirected())
+        places = np.array([*layout.values()])
     else:
-        at = _circle(m)
-    return at / max(float(np.abs(at).max()), 1e-9)
+        places = _circle(m)
+    return places / max(float(np.abs(places).max()), 1e-9)
+
+
+def _lattice_positions(m: int, rows: int, columns: int, *, bent: bool) -> np.ndarray:
+    """Return lattice places; bent rows show the links of a torus around the back."""
+    row, column = np.divmod(np.arange(m), columns)
+    x = column - (columns - 1) / 2
+    y = (rows - 1) / 2 - row
+    places = np.stack([x, y], axis=1)
+    if not bent:
+        return places
+    shift_x = np.cos(np.pi * row / rows * 2)
+    shift_y = np.sin(np.pi * column / columns * 2)
+    return places + 0.18 * np.stack([shift_x, shift_y], axis=1)
 
 
 def _circle(m: int) -> np.ndarray:
@@ -142,5 +279,5 @@ def _circle(m: int) -> np.ndarray:
 
 
 def _radius(m: int) -> float:
-    """Of a client's circle, in points."""
+    """Return the radius of a client's circle in points."""
     return float(np.clip(26 / math.sqrt(m), 0.8, 6.5))

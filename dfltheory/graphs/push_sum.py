@@ -1,35 +1,34 @@
-"""Push-sum: how fast x/w agrees when P^t is column-stochastic but not doubly so.
+"""Constants of push-sum: how fast x/w reaches consensus for column-stochastic P^t.
 
-With w^{t+1} = P^t w^t, w^0 = 1 and D_t = diag(w^t), the matrix S^t = D_{t+1}^{-1/2} P^t D_t^{1/2} maps
-sqrt(w^t) to sqrt(w^{t+1}), has norm 1, and on the complement of sqrt(w^t) the norm sigma_2(S^t). In the
-norm weighted by w,
+Let w^{t+1} = P^t w^t with w^0 = 1, and D_t = diag(w^t). The matrix
+S^t = D_{t+1}^{-1/2} P^t D_t^{1/2} maps sqrt(w^t) to sqrt(w^{t+1}) and has norm 1. Its
+norm on the complement of sqrt(w^t) is sigma_2(S^t). In the norm weighted by w,
 
-    ||z^{t+1} - 1 xbar^{t+1}|| <= sigma_2(S^t) ( ||z^t - 1 xbar^t|| + eta ||H^t||_F / sqrt(m delta) ),
+    ||z^{t+1} - 1 xbar^{t+1}||
+        <= sigma_2(S^t) (||z^t - 1 xbar^t|| + eta ||H^t||_F / sqrt(m delta)),
 
-so that with ``delta`` = inf w_i^t, ``q`` = sup sigma_2(S^t) and ``C`` = 1/delta the models contract by q in
-every round. Where single rounds are not connected, q_B is the same for products over B rounds.
+so with ``delta`` = inf w_i^t, ``q`` = sup sigma_2(S^t) and ``C`` = 1/delta the models
+contract by q in each round. If single rounds are not connected, q_B is the same for
+products over B rounds.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import reduce
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from dfltheory.errors import GraphError, InputError
-from dfltheory.graphs.connectivity import diameter, union
-from dfltheory.graphs.connectivity import window as window_of
+from dfltheory.graphs.connectivity import window as smallest_window
 from dfltheory.graphs.eigen import arpack
 from dfltheory.graphs.matrices import (
     ROUNDING,
     Matrix,
     entries,
     line_sums,
-    support,
     to_dense,
     tolerance,
     worst_sum,
@@ -37,21 +36,36 @@ from dfltheory.graphs.matrices import (
 from dfltheory.graphs.sequences import MixingSequence, Rounds, as_sequence, rounds_of
 
 SETTLED = 1e-13
-"""The weights of a periodic P count as settled when a period changes none of them by more, relatively."""
+"""Weights have converged if a period changes none of them relatively by more."""
 
 PATIENCE = 100_000
-"""Rounds after which weights that have not settled are given up."""
+"""Largest number of rounds in which weights must converge."""
 
 DENSE_SINGULAR = 256
-"""LAPACK finds sigma_2 up to this many clients, Lanczos above it."""
+"""Largest number of clients for which LAPACK computes sigma_2; Lanczos above it."""
 
 
 @dataclass(frozen=True)
 class PushSumConstants:
-    """``delta`` the least weight ever, ``q`` the contraction over ``window`` rounds (q_B).
+    """Constants of push-sum on a network.
 
-    ``w_max`` the largest weight ever; ``rounds`` that were looked at; ``exact``: the constants hold in all
-    rounds to come (constant or periodic P), else they are what those rounds have shown.
+    Attributes
+    ----------
+    m : int
+        Number of clients.
+    delta : float
+        Smallest weight over all rounds.
+    q : float
+        Contraction over ``window`` rounds (q_B).
+    window : int
+        Number of rounds B.
+    w_max : float
+        Largest weight over all rounds.
+    rounds : int
+        Number of rounds that were examined.
+    exact : bool
+        Whether the constants hold in all rounds (constant or periodic P). Otherwise
+        they hold in the examined rounds.
     """
 
     m: int
@@ -64,32 +78,36 @@ class PushSumConstants:
 
     @property
     def standing(self) -> str:
-        """ "computed" for a constant or periodic P; else "estimate", from the rounds that were looked at."""
+        """ "computed" if the constants hold in all rounds, else "estimate"."""
         return "computed" if self.exact else "estimate"
 
     def __str__(self) -> str:
-        over = "" if self.window == 1 else f" over windows of {self.window} rounds"
-        how = "computed, for all rounds" if self.exact else f"estimates from {self.rounds} rounds"
-        return f"delta = {self.delta:.6g}, q = {self.q:.6g}, C = {self.C:.6g}{over} ({how})"
+        windows = "" if self.window == 1 else f" over windows of {self.window} rounds"
+        how = "computed, for all rounds"
+        if not self.exact:
+            how = f"estimates from {self.rounds} rounds"
+        values = f"delta = {self.delta:.6g}, q = {self.q:.6g}, C = {self.C:.6g}"
+        return f"{values}{windows} ({how})"
 
     @property
     def C(self) -> float:
-        """1/delta: ||z_i^t - xbar^t|| <= C q^t (...) + ... in root mean square, for a window of 1."""
+        """1/delta: ||z_i^t - xbar^t|| <= C q^t (...) in root mean square if B = 1."""
         return 1.0 / self.delta
 
     @property
     def q_effective(self) -> float:
-        """The least one-step q for which q/(1-q) >= (B - 1 + q_B)/(1 - q_B) and 1/(1-q^2) >= B/(1 - q_B^2),
-        which stand for them in bounds over windows (q itself for B = 1).
+        """Smallest q for one step that covers both window factors of bounds.
 
-        The B-th root of q_B would not: it makes both factors too small.
+        It satisfies q/(1 - q) >= (B - 1 + q_B)/(1 - q_B) and
+        1/(1 - q^2) >= B/(1 - q_B^2). The B-th root of q_B would make both factors too
+        small. For B = 1 it is q.
         """
         B = self.window
         return max((B - 1 + self.q) / B, math.sqrt(1 - (1 - self.q**2) / B))
 
     @property
     def pair(self) -> tuple[float, float]:
-        """(C, q) with q_B^floor(t/B) / delta <= C q^t for every t: the geometric form of the papers."""
+        """(C, q) with q_B^floor(t/B) / delta <= C q^t for all t, as papers write it."""
         if self.window == 1:
             return self.C, self.q
         q = max(self.q, 2.0**-self.window) ** (1 / self.window)
@@ -99,181 +117,216 @@ class PushSumConstants:
 def push_sum_constants(
     network: Any, *, window: int | None = None, rounds: int = 200, seed: int = 0
 ) -> PushSumConstants:
-    """delta, q and C of a column-stochastic matrix or sequence, rigorous and computed from it.
+    """Compute delta, q and C of a column-stochastic matrix or sequence.
 
-    A constant or periodic P is followed until its weights have settled, so that the constants hold for ever;
-    of any other sequence ``rounds`` rounds are looked at (drawn from ``seed``). ``window`` is the number B
-    of rounds over which products contract; by default 1 where every round contracts, else the smallest B
-    that keeps every B rounds strongly connected. Raises :class:`GraphError` where a column does not sum to
-    one, or the network is never strongly connected (delta would be 0).
+    A constant or periodic P is applied until its weights have converged, so the
+    constants hold in all rounds.
+
+    Parameters
+    ----------
+    network : object
+        Anything that ``as_sequence`` accepts.
+    window : int, optional
+        Number B of rounds over which products contract. By default 1 if each round
+        contracts, else the smallest B such that every B rounds are strongly connected
+        together.
+    rounds : int
+        Number of rounds to examine if the sequence has no period.
+    seed : int
+        Seed of the draws of a random sequence.
+
+    Returns
+    -------
+    PushSumConstants
+        The constants.
+
+    Raises
+    ------
+    GraphError
+        If a column does not sum to 1, or no window of rounds is strongly connected
+        (delta would be 0).
     """
     if window is not None and window < 1:
         raise InputError(f"window = {window} must be at least 1 round")
     sequence = as_sequence(network)
     drawn = rounds_of(sequence, rounds, seed)
     for t, P in enumerate(drawn.matrices):
-        require_column_stochastic(P, "P" if len(drawn.matrices) == 1 else f"P of round {t}", drawn.eps)
-    for t, P in enumerate(drawn.matrices):  # what a rounded P lacks would add up over the rounds
-        sums = line_sums(P, axis=0)
-        if np.abs(sums - 1).max() > SETTLED / 10:
-            whole = P / sums if isinstance(P, np.ndarray) else sp.csr_array(P @ sp.diags_array(1 / sums))
-            drawn.matrices[t] = whole
-    connected, _ = window_of(drawn.matrices, periodic=drawn.exact)
+        name = "P" if len(drawn.matrices) == 1 else f"P of round {t}"
+        require_column_stochastic(P, name, drawn.eps)
+    for t, P in enumerate(drawn.matrices):
+        drawn.matrices[t] = _normalize_columns(P)
+    connected, _ = smallest_window(drawn.matrices, periodic=drawn.exact)
     if connected is None:
         raise GraphError(
-            "the network is not strongly connected over any window of rounds: some weight would fall to 0 "
-            "(check_push_sum names the clients that are out of reach)"
+            "the network is not strongly connected over any window of rounds, so some"
+            " weight would tend to 0: check_push_sum names two clients"
         )
-    w = _weights(sequence, drawn)
+    weights = _weights(sequence, drawn)
     B = window or 1
-    q = _contraction(drawn, w, B)
+    q = _contraction(drawn, weights, B)
     if window is None and q >= 1 - 1e-12 and connected > 1:
         B = connected
-        q = _contraction(drawn, w, B)
-    low, high = min(x.min() for x in w), max(x.max() for x in w)
-    return PushSumConstants(sequence.m, float(low), q, B, float(high), len(w) - 1, drawn.exact)
+        q = _contraction(drawn, weights, B)
+    low = min(w.min() for w in weights)
+    high = max(w.max() for w in weights)
+    examined = len(weights) - 1
+    return PushSumConstants(sequence.m, float(low), q, B, float(high), examined, drawn.exact)
+
+
+def _normalize_columns(P: Matrix) -> Matrix:
+    """Return P with column sums 1; rounding errors would accumulate over rounds."""
+    sums = line_sums(P, axis=0)
+    if not np.abs(sums - 1).max() > SETTLED / 10:
+        return P
+    if isinstance(P, np.ndarray):
+        return P / sums
+    return sp.csr_array(P @ sp.diags_array(1 / sums))
 
 
 def sigma_2(P: Matrix, w: np.ndarray, w_next: np.ndarray) -> float:
-    """||D_{t+1}^{-1/2} P D_t^{1/2}|| on the complement of sqrt(w^t); P may be a product over a window.
+    """Return ||D_{t+1}^{-1/2} P D_t^{1/2}|| on the complement of sqrt(w^t).
 
-    ``w`` are the weights before P and ``w_next`` = P w those after it; 0 for a single client.
+    Parameters
+    ----------
+    P : (m, m) matrix
+        Column-stochastic; may be a product over a window of rounds.
+    w : (m,) array
+        Weights before P.
+    w_next : (m,) array
+        P w, the weights after P.
+
+    Returns
+    -------
+    float
+        In [0, 1]; 0 for one client.
     """
     m = len(w)
     if m == 1:
         return 0.0
-    root, root_next = np.sqrt(w), np.sqrt(w_next)
+    root = np.sqrt(w)
+    root_next = np.sqrt(w_next)
     total = float(w.sum())
     if m <= DENSE_SINGULAR:
         S = to_dense(P) * (root / root_next[:, None])
-        return min(float(np.linalg.norm(S - np.outer(root_next, root) / total, 2)), 1.0)
-    forth = lambda x: (P @ (root * x)) / root_next - root_next * (root @ x / total)  # noqa: E731
-    back = lambda y: root * (P.T @ (y / root_next)) - root * (root_next @ y / total)  # noqa: E731
-    value, _ = arpack(lambda x: back(forth(x)), m, tol=1e-11, ncv=40)
-    return min(math.sqrt(max(float(value[0]), 0.0)), 1.0)
+        deflated = S - np.outer(root_next, root) / total
+        return min(float(np.linalg.norm(deflated, 2)), 1.0)
+
+    def gram_product(x: np.ndarray) -> np.ndarray:
+        y = (P @ (root * x)) / root_next - root_next * (root @ x / total)
+        return root * (P.T @ (y / root_next)) - root * (root_next @ y / total)
+
+    values, _ = arpack(gram_product, m, tol=1e-11, ncv=40)
+    return min(math.sqrt(max(float(values[0]), 0.0)), 1.0)
 
 
 def require_column_stochastic(P: Matrix, what: str = "P", eps: float = ROUNDING) -> None:
-    """Raise :class:`GraphError` naming the place unless P >= 0 and every column sums to one."""
+    """Raise an error unless P is nonnegative and its columns sum to 1.
+
+    Parameters
+    ----------
+    P : (m, m) matrix
+        The matrix.
+    what : str
+        Name of the matrix in messages.
+    eps : float
+        Rounding unit of its original type.
+
+    Raises
+    ------
+    GraphError
+        The message names the column.
+    """
     values = entries(P)
     if not np.isfinite(values).all():
-        raise GraphError(f"{what} holds a value that is not finite")
+        raise GraphError(f"{what} has an entry that is not finite")
     if (values < -tolerance(eps, 1)).any():
         raise GraphError(f"{what} has a negative weight, {values.min():.6g}: weights lie in [0, 1]")
-    if worst := worst_sum(P, 0, eps):
+    worst = worst_sum(P, 0, eps)
+    if worst is not None:
+        column, value = worst
         raise GraphError(
-            f"{what}: column {worst[0]} sums to {worst[1]:.10g}, not 1: push-sum divides what each client "
-            "sends (divide each column by its sum)"
+            f"{what}: column {column} sums to {value:.10g}, not 1: push-sum divides"
+            " what each client sends (divide each column by its sum)"
         )
 
 
 def _weights(sequence: MixingSequence, drawn: Rounds) -> list[np.ndarray]:
-    """w^0, w^1, ...: over the rounds drawn, or (for a periodic P) until a period changes nothing more."""
-    w: list[np.ndarray] = [np.ones(sequence.m)]
+    """Return w^0, w^1, ... over the examined rounds.
+
+    For a periodic P they continue until a period changes no weight.
+    """
+    weights: list[np.ndarray] = [np.ones(sequence.m)]
     if not drawn.exact:
         for P in drawn.matrices:
-            w.append(P @ w[-1])
-        return w
+            weights.append(P @ weights[-1])
+        return weights
     period = len(drawn.matrices)
-    while len(w) <= PATIENCE:
+    while len(weights) <= PATIENCE:
         for P in drawn.matrices:
-            w.append(P @ w[-1])
-        if np.max(np.abs(w[-1] / w[-1 - period] - 1)) <= SETTLED:
-            return w
+            weights.append(P @ weights[-1])
+        if np.max(np.abs(weights[-1] / weights[-1 - period] - 1)) <= SETTLED:
+            return weights
     raise GraphError(
-        f"the push-sum weights have not settled in {PATIENCE} rounds: the sequence hardly mixes (are there "
-        "self-loops? see check_push_sum)"
+        f"the push-sum weights have not converged in {PATIENCE} rounds, so the sequence"
+        " mixes very slowly: check that it has self-loops (see check_push_sum)"
     )
 
 
-def _contraction(drawn: Rounds, w: list[np.ndarray], B: int) -> float:
-    """sup over l of sigma_2(S^{l+B-1} ... S^l); for settled weights over all l to come.
+@dataclass(frozen=True, eq=False)
+class _Computed:
+    """sigma_2 of one window, with the weights before and after it."""
 
-    sigma_2 of one round bounds that of another of the same phase by the ratios of their weights (singular
-    values of products), and a round whose bound changes nothing is not computed: 1 - q is right to 1e-6.
+    before: np.ndarray
+    after: np.ndarray
+    value: float
+
+
+def _contraction(drawn: Rounds, weights: list[np.ndarray], B: int) -> float:
+    """Return the supremum over l of sigma_2(S^{l+B-1} ... S^l).
+
+    If the weights have converged, it is the supremum over all rounds. Windows of one
+    phase differ only in their weights, whose ratios bound the change of sigma_2
+    (singular values of products). Windows whose bound does not matter are skipped, so
+    1 - q has a relative error of 1e-6.
     """
-    T, period = len(w) - 1, len(drawn.matrices)
+    last_round = len(weights) - 1
+    period = len(drawn.matrices)
     if drawn.exact:
-        w = [*w]
-        for k in range(T, T + B):  # windows that start before the weights have settled and end after
-            w.append(drawn.matrices[k % period] @ w[-1])
-    elif T < B:
-        raise InputError(f"a window of {B} rounds needs at least that many rounds, not {T}")
-    starts, eye = range(len(w) - B), sp.eye_array(len(w[0]), format="csr")
+        weights = [*weights]
+        # windows that start before the weights have converged and end later
+        for k in range(last_round, last_round + B):
+            weights.append(drawn.matrices[k % period] @ weights[-1])
+    elif last_round < B:
+        raise InputError(f"window = {B} needs at least that many rounds, not {last_round}")
     products: dict[int, Matrix] = {}
-    last: dict[int, tuple[np.ndarray, np.ndarray, float]] = {}
+    computed: dict[int, _Computed] = {}
     q = 0.0
-    for l in starts:
-        phase = l % period
-        before, after = w[l], w[l + B]
-        if phase in last:
-            w_0, w_1, found = last[phase]
-            stretch = math.sqrt(float((before / w_0).max() * (w_1 / after).max()))
-            if found * stretch <= q or stretch - 1 <= 1e-6 * (1 - found):
-                continue
+    for start in range(len(weights) - B):
+        phase = start % period
+        before = weights[start]
+        after = weights[start + B]
+        if phase in computed and _can_skip(computed[phase], before, after, q):
+            continue
         if phase not in products:
-            products[phase] = reduce(
-                lambda total, k: drawn.matrices[k % period] @ total, range(l, l + B), eye
-            )
-        found = sigma_2(products[phase], before, after)
-        last[phase] = before, after, found
-        q = max(q, found)
+            products[phase] = _product(drawn, start, B)
+        value = sigma_2(products[phase], before, after)
+        computed[phase] = _Computed(before, after, value)
+        q = max(q, value)
     return q
 
 
-# -- constants by sizes and degrees alone, as the papers cite them -----------------------------------------
-# They are far from the constants of a given matrix: on a directed ring of 100 the cited [C/(1-q)]^2 is 1e121
-# where the computed one is 4e6.
+def _can_skip(earlier: _Computed, before: np.ndarray, after: np.ndarray, q: float) -> bool:
+    """Return whether a window of the same phase cannot change the supremum q."""
+    ratio = (before / earlier.before).max() * (earlier.after / after).max()
+    stretch = math.sqrt(float(ratio))
+    is_small = earlier.value * stretch <= q
+    return is_small or stretch - 1 <= 1e-6 * (1 - earlier.value)
 
 
-@dataclass(frozen=True)
-class CitedConstants:
-    """C and q of the size given by Assran et al. (2019, Lemma 3), as DFedSGPSM's Theorem 1 cites them.
-
-    ``D`` largest out-degree with oneself, ``diameter`` the largest of the window graphs, ``window`` B.
-    ``one_minus_q`` keeps the precision that q itself loses.
-    """
-
-    D: int
-    diameter: int
-    window: int
-    lam: float
-    one_minus_q: float
-    C: float
-
-    @property
-    def q(self) -> float:
-        return 1.0 - self.one_minus_q
-
-
-def assran_constants(m: int, D: int, diameter: int, window: int = 1, dim: int = 1) -> CitedConstants:
-    """lambda = 1 - m D^-e, q = lambda^(1/(e+1)), C = 2 sqrt(d) D^e / lambda^((e+2)/(e+1)), e = (Diam + 1) B.
-
-    Stated from the cited paper's lemma by memory of it, not from its text; ``dim`` is the number d of
-    parameters, whose square root stands in C.
-    """
-    if min(m, D, diameter + 1, window, dim) < 1:
-        raise InputError("m, D, window and dim must be at least 1, the diameter at least 0")
-    e = (diameter + 1) * window
-    share = math.exp(math.log(m) - e * math.log(D))  # m D^-e
-    if share >= 1:
-        return CitedConstants(D, diameter, window, 0.0, 1.0, math.inf)
-    log_lam = math.log1p(-share)
-    log_C = math.log(2) + math.log(dim) / 2 + e * math.log(D) - log_lam * (e + 2) / (e + 1)
-    C = math.exp(log_C) if log_C < 709 else math.inf
-    return CitedConstants(D, diameter, window, 1 - share, -math.expm1(log_lam / (e + 1)), C)
-
-
-def cited_constants(network: Any, *, dim: int = 1, rounds: int = 100, seed: int = 0) -> CitedConstants:
-    """:func:`assran_constants` with D, diameter and window read off a matrix or sequence."""
-    sequence = as_sequence(network)
-    drawn = rounds_of(sequence, rounds, seed)
-    B, _ = window_of(drawn.matrices, periodic=drawn.exact)
-    if B is None:
-        raise GraphError("the network is not strongly connected over any window of rounds")
-    links = [support(P) for P in drawn.matrices]
-    T = len(links)
-    D = max(int(np.diff(sp.csc_array(S).indptr).max()) + 1 for S in links)
-    starts = range(T) if drawn.exact else range(T - B + 1)
-    diam = max(diameter(union([links[(l + k) % T] for k in range(B)])) for l in starts)
-    return assran_constants(sequence.m, D, int(diam), B, dim)
+def _product(drawn: Rounds, start: int, B: int) -> Matrix:
+    """Return P^{start+B-1} ... P^start."""
+    m = drawn.matrices[0].shape[0]
+    total: Any = sp.eye_array(m, format="csr")
+    for k in range(start, start + B):
+        total = drawn.matrices[k % len(drawn.matrices)] @ total
+    return total

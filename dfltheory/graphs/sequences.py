@@ -1,10 +1,10 @@
-"""Sequences of mixing matrices W_0, W_1, ...: what the training core asks for, round by round.
+"""Sequences of mixing matrices W_0, W_1, ..., one for each round.
 
-A sequence has ``m``, ``random`` (does W_t depend on chance?) and ``matrix(t, rng, losses=None)``. Chance
-comes from ``rng`` alone, so that the same generator gives the same matrix; round t of a sequence that is
-not random depends on t alone. A sequence may also tell ``eps``, the rounding unit of the type that its
-matrices came in: their sums are right to that; and its ``kind``, a name of
-:data:`dfltheory.constants.SEQUENCES` (see :func:`kind_of`).
+A sequence has ``m``, ``random`` (whether W_t is random) and
+``matrix(t, rng, losses=None)``. All random numbers come from ``rng``, so equal
+generators give equal matrices; without randomness W_t depends on t only. A sequence may
+also have ``eps``, the rounding unit of the original type of its matrices, and ``kind``,
+a name of :data:`dfltheory.constants.SEQUENCES` (see :func:`kind_of`).
 """
 
 from __future__ import annotations
@@ -25,22 +25,46 @@ from dfltheory.graphs.weights import default_weights
 
 @runtime_checkable
 class MixingSequence(Protocol):
-    """What every sequence of mixing matrices offers."""
+    """The interface of a sequence of mixing matrices."""
 
     @property
-    def m(self) -> int: ...
+    def m(self) -> int:
+        """Number of clients."""
+        ...
 
     @property
-    def random(self) -> bool: ...
+    def random(self) -> bool:
+        """Whether W_t is random."""
+        ...
 
     def matrix(self, t: int, rng: np.random.Generator, losses: np.ndarray | None = None) -> Matrix:
-        """W_t (m, m), dense or CSR, for round t = 0, 1, ..."""
+        """Return W_t (m, m), dense or CSR.
+
+        Parameters
+        ----------
+        t : int
+            Round 0, 1, ...
+        rng : numpy.random.Generator
+            Source of all random numbers.
+        losses : (m,) array, optional
+            Losses of the clients, for sequences with ``needs_losses``.
+        """
         ...
 
 
 @dataclass(frozen=True, eq=False)
 class Periodic:
-    """W_t = Ws[t mod B]: a list of matrices, over and over."""
+    """W_t = Ws[t mod B]: a list of matrices that repeats.
+
+    Parameters
+    ----------
+    Ws : tuple of (m, m) matrix
+        The matrices of a period.
+    name : str
+        Name of the sequence.
+    eps : float
+        Rounding unit of their original type.
+    """
 
     Ws: tuple[Matrix, ...]
     name: str = "periodic"
@@ -49,41 +73,71 @@ class Periodic:
 
     def __post_init__(self) -> None:
         if not self.Ws:
-            raise InputError("a periodic sequence needs at least one matrix")
+            raise InputError("Ws is empty: a periodic sequence needs a matrix")
         sizes = {W.shape[0] for W in self.Ws}
         if len(sizes) > 1:
-            raise GraphError(f"the matrices of a sequence must have one size, not {sorted(sizes)}")
+            raise GraphError(f"the matrices of a sequence must have equal sizes, not {sorted(sizes)}")
 
     @property
     def m(self) -> int:
+        """Number of clients."""
         return self.Ws[0].shape[0]
 
     @property
     def period(self) -> int:
+        """Number of rounds after which the matrices repeat."""
         return len(self.Ws)
 
     def matrix(
-        self, t: int, rng: np.random.Generator | None = None, losses: np.ndarray | None = None
+        self,
+        t: int,
+        rng: np.random.Generator | None = None,
+        losses: np.ndarray | None = None,
     ) -> Matrix:
+        """Return W_t."""
         return self.Ws[t % len(self.Ws)]
 
 
 class Constant(Periodic):
-    """W_t = W in every round."""
+    """W_t = W in every round.
+
+    Parameters
+    ----------
+    W : (m, m) matrix
+        The matrix.
+    name : str
+        Name of the sequence.
+    eps : float
+        Rounding unit of its original type.
+    """
 
     def __init__(self, W: Matrix, name: str = "constant", eps: float = ROUNDING):
         super().__init__((W,), name, eps)
 
     @property
     def W(self) -> Matrix:
+        """The matrix."""
         return self.Ws[0]
 
 
 @dataclass(frozen=True, eq=False)
 class UserSequence:
-    """A user's callable: ``f(t)``, or ``f(t, rng)`` where it draws from chance.
+    """A sequence that is given by a function.
 
-    ``kind`` is what its author declares of it, a name of :data:`dfltheory.constants.SEQUENCES`.
+    Parameters
+    ----------
+    f : callable
+        ``f(t)``, or ``f(t, rng)`` if it is random, returns W_t.
+    m : int
+        Number of clients.
+    random : bool
+        Whether ``f`` takes ``rng``.
+    name : str
+        Name of the sequence.
+    eps : float
+        Rounding unit of the original type of the matrices.
+    kind : str, optional
+        A name of :data:`dfltheory.constants.SEQUENCES`.
     """
 
     f: Callable[..., Any]
@@ -94,19 +148,27 @@ class UserSequence:
     kind: str | None = None
 
     def matrix(self, t: int, rng: np.random.Generator, losses: np.ndarray | None = None) -> Matrix:
-        W = as_matrix(self.f(t, rng) if self.random else self.f(t), f"the matrix of round {t}")
-        if W.shape[0] != self.m:
-            raise GraphError(
-                f"the matrix of round {t} is {W.shape[0]} x {W.shape[0]}, not {self.m} x {self.m}"
-            )
+        """Return W_t as a float64 matrix."""
+        value = self.f(t, rng) if self.random else self.f(t)
+        W = as_matrix(value, f"the matrix of round {t}")
+        size = W.shape[0]
+        if size != self.m:
+            raise GraphError(f"the matrix of round {t} is {size} x {size}, not {self.m} x {self.m}")
         return W
 
 
 @dataclass(frozen=True, eq=False)
 class Rounds:
-    """Some rounds of a sequence; ``exact``: they repeat for ever (a period), else they are a sample.
+    """Some rounds of a sequence.
 
-    ``eps`` the rounding unit of the type that they came in.
+    Attributes
+    ----------
+    matrices : list of (m, m) matrix
+        One for each round.
+    exact : bool
+        Whether they are a whole period; otherwise they are a sample.
+    eps : float
+        Rounding unit of their original type.
     """
 
     matrices: list[Matrix]
@@ -115,9 +177,21 @@ class Rounds:
 
 
 def rounds_of(sequence: MixingSequence, rounds: int, seed: int = 0) -> Rounds:
-    """One whole period of the sequence where it has one, else its first ``rounds`` rounds.
+    """Return a whole period of a sequence, or its first rounds.
 
-    Chance comes from ``seed``; a sequence that chooses by losses is given equal ones.
+    Parameters
+    ----------
+    sequence : MixingSequence
+        The sequence. If it needs losses, it gets equal ones.
+    rounds : int
+        Number of rounds if there is no period.
+    seed : int
+        Seed of the draws.
+
+    Returns
+    -------
+    Rounds
+        The rounds.
     """
     period = None if sequence.random else getattr(sequence, "period", None)
     if period is None and rounds < 1:
@@ -129,22 +203,29 @@ def rounds_of(sequence: MixingSequence, rounds: int, seed: int = 0) -> Rounds:
 
 
 def rounding(sequence: MixingSequence) -> float:
-    """The rounding unit to which the sequence's matrices are right: float64's unless it tells another."""
+    """Return the rounding unit of a sequence; by default that of float64."""
     return getattr(sequence, "eps", ROUNDING)
 
 
-def kind_of(sequence: Any) -> str:
-    """Return which kind of sequence this is, a name of :data:`dfltheory.constants.SEQUENCES`.
+def period_of(sequence: Any) -> int | None:
+    """Return after how many rounds the matrices repeat; None if they do not, or if it is not known."""
+    if sequence.random or getattr(sequence, "needs_losses", False):
+        return None
+    return getattr(sequence, "period", None)
 
-    Sequences with a known period are ``fixed`` or ``periodic``. Others are what they declare as ``kind``,
-    and ``any`` if they declare nothing or choose neighbors by the losses.
+
+def kind_of(sequence: Any) -> str:
+    """Return the kind of a sequence, a name of :data:`dfltheory.constants.SEQUENCES`.
+
+    Sequences with a known period are ``fixed`` or ``periodic``. Others have the kind
+    that they declare, or ``any`` if they declare none or depend on the losses.
 
     Raises
     ------
     UnknownNameError
         If the declared kind is not in the list.
     InputError
-        If the declared kind contradicts what is known of the sequence.
+        If the declared kind contradicts the sequence.
     """
     declared = getattr(sequence, "kind", None)
     if declared is not None:
@@ -153,7 +234,7 @@ def kind_of(sequence: Any) -> str:
         return "any"
     period = None if sequence.random else getattr(sequence, "period", None)
     if sequence.random and declared in ("fixed", "periodic"):
-        raise InputError(f"kind = {declared!r} contradicts random = True: a random sequence makes draws")
+        raise InputError(f"kind = {declared!r} contradicts random = True: random draws differ")
     if declared == "fixed" and period != 1:
         raise InputError("kind = 'fixed' needs one matrix: give the matrix itself as the network")
     if declared is not None:
@@ -164,63 +245,89 @@ def kind_of(sequence: Any) -> str:
 
 
 def standing(drawn: Rounds) -> str:
-    """What looking at these rounds says of all the others, in words."""
+    """Return in words whether results on these rounds hold for all rounds."""
     if drawn.exact:
         return "proved for all rounds"
     return f"sampled: seen in {len(drawn.matrices)} rounds, no proof for others"
 
 
 def as_sequence(topology: Any, kind: str | None = None) -> MixingSequence:
-    """Anything that tells how to mix, as a sequence of matrices.
+    """Convert a network to a sequence of matrices.
 
-    A sequence stays as it is; a networkx graph gets its edge weights, or Metropolis weights (undirected)
-    or out-degree column-stochastic ones (directed); a matrix (dense, sparse, torch) is constant; a list of
-    matrices is periodic; a callable ``f(t)`` or ``f(t, rng)`` is asked every round. ``kind`` declares which
-    of :data:`dfltheory.constants.SEQUENCES` a callable is: without it, only statements that cover ``any``
-    sequence apply to its runs.
+    Parameters
+    ----------
+    topology : object
+        A sequence, which is returned; a networkx graph with edge weights, or without
+        (then Metropolis weights, or out-degree weights of a directed graph); a matrix
+        (dense, sparse, torch); a list of matrices, which repeats; or a callable
+        ``f(t)`` or ``f(t, rng)`` that is called in each round.
+    kind : str, optional
+        Kind of a callable, a name of :data:`dfltheory.constants.SEQUENCES`. Without
+        it, only theorems that cover ``any`` sequence apply to its runs.
+
+    Returns
+    -------
+    MixingSequence
+        The sequence.
+
+    Raises
+    ------
+    GraphError, InputError
+        If the argument is not a network.
     """
     if kind is not None:
-        if not callable(topology) or hasattr(topology, "matrix") or hasattr(topology, "shape"):
-            raise InputError(
-                f"kind = {kind!r} is for callables f(t) and f(t, rng); other networks have theirs"
-            )
+        is_function = callable(topology) and not hasattr(topology, "shape")
+        if not is_function or hasattr(topology, "matrix"):
+            raise InputError(f"kind = {kind!r} is for callables f(t) and f(t, rng) only")
         declared = replace(_from_callable(topology), kind=kind)
         kind_of(declared)
         return declared
     if isinstance(topology, MixingSequence):
         return topology
     if isinstance(topology, nx.Graph):
-        W = as_matrix(topology) if nx.is_weighted(topology) else default_weights(topology)
-        return Constant(W, name=topology.graph.get("name") or "graph")
+        read_weights = as_matrix if nx.is_weighted(topology) else default_weights
+        name = topology.graph.get("name") or "graph"
+        return Constant(read_weights(topology), name=name)
     if callable(topology) and not hasattr(topology, "shape"):
         return _from_callable(topology)
     if isinstance(topology, str):
-        raise InputError(
-            f"{topology!r} is a name: give the number of clients, as in graphs.topology({topology!r}, m)"
-        )
-    if isinstance(topology, Sequence) and len(topology) and np.ndim(_first(topology)) == 2:
-        read = [read_matrix(W, f"matrix {k} of the list") for k, W in enumerate(topology)]
-        return Periodic(tuple(W.copy() for W, _ in read), eps=max(eps for _, eps in read))
+        raise InputError(f"network = {topology!r} is a name: use graphs.topology({topology!r}, m)")
+    is_list = isinstance(topology, Sequence)
+    if is_list and len(topology) and np.ndim(_first(topology)) == 2:
+        return _from_list(topology)
     W, eps = read_matrix(topology)
     return Constant(W.copy(), eps=eps)
 
 
+def _from_list(matrices: Sequence[Any]) -> Periodic:
+    """Return the periodic sequence of a list of matrices."""
+    converted: list[Matrix] = []
+    largest_eps = 0.0
+    for k, value in enumerate(matrices):
+        W, eps = read_matrix(value, f"matrix {k} of the list")
+        converted.append(W.copy())
+        largest_eps = max(largest_eps, eps)
+    return Periodic(tuple(converted), eps=largest_eps)
+
+
 def _first(items: Sequence[Any]) -> Any:
+    """Return the first item as an array; raise InputError if it is a graph."""
     first = items[0]
     if isinstance(first, nx.Graph):
-        raise InputError("a list of graphs is not a sequence of matrices: apply a weight rule to each")
+        raise InputError("network is a list of graphs, not of matrices: apply a weight rule to each")
     return first if hasattr(first, "ndim") else np.asarray(first, dtype=object)
 
 
 def _from_callable(f: Callable[..., Any]) -> UserSequence:
-    required = [
-        p
-        for p in inspect.signature(f).parameters.values()
-        if p.default is p.empty and p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
-    ]
-    if len(required) not in (1, 2):
-        raise InputError("a callable sequence takes f(t), or f(t, rng) where it is random")
-    random = len(required) == 2
+    """Return the sequence of a function; it is random if it takes two arguments."""
+    required = 0
+    for p in inspect.signature(f).parameters.values():
+        is_positional = p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
+        if is_positional and p.default is p.empty:
+            required += 1
+    if required not in (1, 2):
+        raise InputError(f"network takes {required} arguments: write f(t), or f(t, rng) if random")
+    random = required == 2
     first = f(0, np.random.default_rng(0)) if random else f(0)
     W, eps = read_matrix(first, "the matrix of round 0")
     return UserSequence(f, W.shape[0], random, eps=eps)

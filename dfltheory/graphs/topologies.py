@@ -1,7 +1,7 @@
-"""Static communication graphs, as networkx (Di)Graphs with nodes 0..m-1.
+"""Static communication graphs as networkx (Di)Graphs with nodes 0..m-1.
 
-Every generator takes the number m of clients first and works for m = 1 (one client, no links). An arc
-(j, i) of a directed graph means that j sends to i. Random graphs are drawn from ``seed`` alone.
+Each function takes the number m >= 1 of clients first. An arc (j, i) of a directed
+graph means that j sends to i. The randomness of a graph depends on ``seed`` only.
 """
 
 from __future__ import annotations
@@ -11,216 +11,220 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 import networkx as nx
-import numpy as np
 
-from dfltheory.errors import GraphError, InputError, UnknownNameError, whole_number
-from dfltheory.graphs.matrices import as_matrix, call, check_clients, real, support
+from dfltheory.errors import InputError, UnknownNameError, whole_number
+from dfltheory.graphs.graph_creation import make_graph, refuse_many
+from dfltheory.graphs.matrices import as_matrix, call, check_clients, support
+from dfltheory.graphs.random_topologies import (
+    erdos_renyi,
+    random_out_degree,
+    random_regular,
+)
 
-ATTEMPTS = 1000
-"""How often a random graph is redrawn before it is given up as hardly ever connected."""
-
-
-# -- rings, lines and products of them -------------------------------------------------------------
+# -- rings, lines and products of them -------------------------------------------------
 
 
 def ring(m: int) -> nx.Graph:
-    """The cycle 0 - 1 - ... - (m-1) - 0 (one link for m = 2)."""
+    """Return the cycle 0 - 1 - ... - (m-1) - 0 (one link for m = 2)."""
     m = check_clients(m)
-    return _graph(m, ((i, (i + 1) % m) for i in range(m)), "ring")
+    return make_graph(m, _cycle(m), "ring")
 
 
 def directed_ring(m: int) -> nx.DiGraph:
-    """The directed cycle 0 -> 1 -> ... -> (m-1) -> 0."""
+    """Return the directed cycle 0 -> 1 -> ... -> (m-1) -> 0."""
     m = check_clients(m)
-    return _graph(m, ((i, (i + 1) % m) for i in range(m)), "directed_ring", nx.DiGraph)
+    return make_graph(m, _cycle(m), "directed_ring", nx.DiGraph)
 
 
 def path(m: int) -> nx.Graph:
-    """The line 0 - 1 - ... - (m-1)."""
+    """Return the path 0 - 1 - ... - (m-1)."""
     m = check_clients(m)
-    return _graph(m, ((i, i + 1) for i in range(m - 1)), "path")
+    return make_graph(m, ((i, i + 1) for i in range(m - 1)), "path")
 
 
 def grid(m: int, sides: tuple[int, int] | None = None) -> nx.Graph:
-    """The open grid of a x b = m clients; client r b + c stands in row r, column c.
+    """Return the grid of a x b = m clients.
 
-    ``sides`` (a, b); without it the two factors of m nearest to each other (a prime m gives a path).
+    Parameters
+    ----------
+    m : int
+        Number of clients. Client r b + c is in row r and column c.
+    sides : pair of int, optional
+        (a, b). By default the two factors of m nearest to each other; a prime m gives
+        a path.
     """
     m = check_clients(m)
     a, b = check_sides(m, sides)
-    return _graph(m, _lattice(a, b, wrap=False), "grid", sides=(a, b))
+    return make_graph(m, _lattice(a, b, wrap=False), "grid", sides=(a, b))
 
 
 def torus(m: int, sides: tuple[int, int] | None = None) -> nx.Graph:
-    """The grid with opposite sides joined: the product of the cycles of a and b clients, a b = m.
+    """Return the product of the cycles of a and b clients, a b = m.
 
-    ``sides`` as in :func:`grid`. A side of 2 or 1 adds one link or none, never a double link, so that a
-    2 x 2 torus is the ring of 4, and that of a prime m, which is 1 x m, the ring of m.
+    There are no double links: a side of 2 gives one link, and a side of 1 none. So a
+    2 x 2 torus is the ring of 4, and a prime m (1 x m) gives the ring of m.
+
+    Parameters
+    ----------
+    m : int
+        Number of clients.
+    sides : pair of int, optional
+        (a, b); by default as in :func:`grid`.
     """
     m = check_clients(m)
     a, b = check_sides(m, sides)
-    return _graph(m, _lattice(a, b, wrap=True), "torus", sides=(a, b))
+    return make_graph(m, _lattice(a, b, wrap=True), "torus", sides=(a, b))
 
 
 def hypercube(m: int) -> nx.Graph:
-    """Clients are linked where their numbers differ in one binary digit; m must be a power of two."""
+    """Return the graph that links numbers which differ in one binary digit.
+
+    Parameters
+    ----------
+    m : int
+        Number of clients, a power of two.
+
+    Raises
+    ------
+    InputError
+        If m is not a power of two.
+    """
     m = check_clients(m)
     if m & (m - 1):
         raise InputError(f"m = {m} is not a power of two: a hypercube has 1, 2, 4, 8, ... clients")
     bits = m.bit_length() - 1
-    return _graph(m, ((i, i ^ (1 << k)) for i in range(m) for k in range(bits)), "hypercube")
+    links = ((i, i ^ (1 << k)) for i in range(m) for k in range(bits))
+    return make_graph(m, links, "hypercube")
 
 
-# -- exponential graphs ----------------------------------------------------------------------------
+# -- exponential graphs ----------------------------------------------------------------
 
 
 def exponential(m: int) -> nx.Graph:
-    """The static exponential graph made symmetric: i is linked to i +- 2^k mod m, 2^k < m.
+    """Return the undirected exponential graph: links i ~ i +- 2^k mod m, 2^k < m.
 
-    It suits every symmetric weight rule (Definition 1); :func:`directed_exponential` is the directed
-    graph of Ying et al. (2021), whose uniform weights have the gap 2/(1 + ceil(log2 m)) for even m.
+    All symmetric weight rules apply to it (Definition 1). :func:`directed_exponential`
+    is the directed graph of Ying et al. (2021), whose uniform weights have the gap
+    2/(1 + ceil(log2 m)) for even m.
     """
     m = check_clients(m)
-    _refuse_many("exponential", m, m * len(hops(m)))
-    return _graph(m, ((i, (i + s) % m) for i in range(m) for s in hops(m)), "exponential")
+    refuse_many("exponential", m, m * len(hops(m)))
+    return make_graph(m, _exponential_arcs(m), "exponential")
 
 
 def directed_exponential(m: int) -> nx.DiGraph:
-    """The static exponential graph: i sends to i + 1, i + 2, i + 4, ... mod m.  [Ying et al. 2021]"""
+    """Return the static exponential graph: i sends to i + 1, i + 2, i + 4, ... mod m.
+
+    References
+    ----------
+    Ying et al. (2021).
+    """
     m = check_clients(m)
-    _refuse_many("directed_exponential", m, m * len(hops(m)))
-    return _graph(
-        m, ((i, (i + s) % m) for i in range(m) for s in hops(m)), "directed_exponential", nx.DiGraph
-    )
+    refuse_many("directed_exponential", m, m * len(hops(m)))
+    return make_graph(m, _exponential_arcs(m), "directed_exponential", nx.DiGraph)
 
 
 def hops(m: int) -> list[int]:
-    """The powers of two below m: the hops of the exponential graph."""
+    """Return the powers of two below m, the hops of the exponential graph."""
     return [1 << k for k in range((m - 1).bit_length())] if m > 1 else []
 
 
-# -- dense and tree-like graphs --------------------------------------------------------------------
+# -- dense and tree-like graphs --------------------------------------------------------
 
 
 def complete(m: int) -> nx.Graph:
-    """Every client is linked to every other."""
+    """Return the graph that links each client to all others."""
     m = check_clients(m)
-    _refuse_many("complete", m, m * (m - 1) / 2)
-    return _graph(m, ((i, j) for i in range(m) for j in range(i)), "complete")
+    refuse_many("complete", m, m * (m - 1) / 2)
+    return make_graph(m, ((i, j) for i in range(m) for j in range(i)), "complete")
 
 
 def star(m: int) -> nx.Graph:
-    """Client 0 is linked to all others, and these to client 0 alone."""
+    """Return the graph that links client 0 to all others, which have no other link."""
     m = check_clients(m)
-    return _graph(m, ((0, i) for i in range(1, m)), "star")
+    return make_graph(m, ((0, i) for i in range(1, m)), "star")
 
 
 def two_cliques(m: int, bridges: int = 1) -> nx.Graph:
-    """Two complete halves (0..h-1 and h..m-1, h = m // 2) joined by ``bridges`` disjoint links."""
+    """Return two complete graphs that are joined by disjoint links.
+
+    Parameters
+    ----------
+    m : int
+        Number of clients; the halves are 0..h-1 and h..m-1 with h = m // 2.
+    bridges : int
+        Number of links between the halves, from 1 to h.
+
+    Raises
+    ------
+    InputError
+        If ``bridges`` is out of range.
+    """
     m = check_clients(m)
-    half, bridges = m // 2, whole_number("bridges", bridges, at_least=0)
+    half = m // 2
+    bridges = whole_number("bridges", bridges, at_least=0)
     if m > 1 and not 1 <= bridges <= half:
-        raise InputError(f"bridges = {bridges} must be between 1 and {half}, the size of the smaller clique")
-    _refuse_many("two_cliques", m, m * m / 4)
-    halves = (range(half), range(half, m))
-    inside = ((i, j) for nodes in halves for i in nodes for j in nodes if j < i)
-    across = ((i, half + i) for i in range(min(bridges, half)))
-    return _graph(m, [*inside, *across], "two_cliques")
+        raise InputError(f"bridges = {bridges} must be between 1 and {half}, the smaller clique")
+    refuse_many("two_cliques", m, m * m / 4)
+    links = []
+    for nodes in (range(half), range(half, m)):
+        links += [(i, j) for i in nodes for j in nodes if j < i]
+    links += [(i, half + i) for i in range(min(bridges, half))]
+    return make_graph(m, links, "two_cliques")
 
 
 def binary_tree(m: int) -> nx.Graph:
-    """The complete binary tree filled level by level: the parent of i is (i - 1) // 2."""
+    """Return the complete binary tree in which the parent of i is (i - 1) // 2."""
     m = check_clients(m)
-    return _graph(m, ((i, (i - 1) // 2) for i in range(1, m)), "binary_tree")
+    return make_graph(m, ((i, (i - 1) // 2) for i in range(1, m)), "binary_tree")
 
 
-# -- random graphs ---------------------------------------------------------------------------------
-
-
-def random_regular(m: int, degree: int | None = None, seed: int | None = 0) -> nx.Graph:
-    """A random connected graph in which every client has ``degree`` neighbors (m * degree must be even).
-
-    ``degree`` is 4 by default, or m - 1 where m is smaller than 5.
-    """
-    m = check_clients(m)
-    degree = min(4, m - 1) if degree is None else whole_number("degree", degree, at_least=0)
-    if not 0 <= degree < m or (m * degree) % 2:
-        raise InputError(f"degree = {degree} must be below m = {m}, with m * degree even")
-    if m > 1 and (degree == 0 or (degree == 1 and m > 2)):
-        raise GraphError(
-            f"a graph of {m} clients with {degree} neighbors each is never connected: take degree >= 2"
-        )
-    _refuse_many("random_regular", m, m * degree / 2)
-    rng = _generator(seed)
-    draw = lambda: nx.random_regular_graph(degree, m, seed=int(rng.integers(2**32)))  # noqa: E731
-    graph = _until(draw, nx.is_connected, f"random_regular(m={m}, degree={degree})")
-    return _graph(m, graph.edges, "random_regular")
-
-
-def erdos_renyi(m: int, p: float | None = None, seed: int | None = 0) -> nx.Graph:
-    """G(m, p) redrawn until it is connected; ``p`` defaults to 2 log(m) / m, twice the threshold."""
-    m = check_clients(m)
-    if p is None:
-        p = min(1.0, 2 * math.log(m) / m) if m > 2 else 1.0
-    p = real("p", p)
-    if not 0 < p <= 1:
-        raise InputError(f"p = {p} must be a probability above 0")
-    if m > 1 and 1 - p == 1:
-        raise GraphError(f"p = {p} is 0 to machine precision, and the graph never connected: take a larger p")
-    _refuse_many("erdos_renyi", m, p * m * (m - 1) / 2)
-    rng = _generator(seed)
-    draw = lambda: nx.fast_gnp_random_graph(m, p, seed=int(rng.integers(2**32)))  # noqa: E731
-    graph = _until(draw, nx.is_connected, f"erdos_renyi(m={m}, p={p:g})")
-    return _graph(m, graph.edges, "erdos_renyi")
-
-
-def random_out_degree(m: int, degree: int = 10, seed: int | None = 0) -> nx.DiGraph:
-    """Every client sends to ``degree`` others drawn at random; redrawn until strongly connected.
-
-    ``degree`` is cut to m - 1 where m is small, as in the papers' "at most 10 neighbors".
-    """
-    m = check_clients(m)
-    degree = whole_number("degree", degree, at_least=1)
-    rng = _generator(seed)
-
-    def draw() -> nx.DiGraph:
-        arcs = ((i, j) for i, row in enumerate(random_targets(m, degree, rng)) for j in row)
-        return _graph(m, arcs, "random_out_degree", nx.DiGraph)
-
-    return _until(draw, nx.is_strongly_connected, f"random_out_degree(m={m}, degree={degree})")
-
-
-def random_targets(m: int, degree: int, rng: np.random.Generator) -> np.ndarray:
-    """(m, min(degree, m-1)): for each client, others drawn uniformly without replacement."""
-    k = min(degree, m - 1)
-    if k == 0:
-        return np.empty((m, 0), dtype=int)
-    if m <= 4096:  # one shuffle of all others for every client at once
-        order = np.argpartition(rng.random((m, m - 1)), k - 1, axis=1)[:, :k]
-    elif k * k < m:  # with replacement, and the few rows in which a client comes twice once more
-        order = rng.integers(m - 1, size=(m, k))
-        twice = lambda: (np.diff(np.sort(order, axis=1), axis=1) == 0).any(axis=1)  # noqa: E731
-        while len(again := np.flatnonzero(twice())):
-            order[again] = rng.integers(m - 1, size=(len(again), k))
-    else:
-        order = np.stack([rng.choice(m - 1, size=k, replace=False, shuffle=False) for _ in range(m)])
-    return order + (order >= np.arange(m)[:, None])  # leave out oneself
-
-
-# -- by name, and from matrices --------------------------------------------------------------------
+# -- by name, and from matrices --------------------------------------------------------
 
 TOPOLOGIES: dict[str, Callable[..., nx.Graph]] = {
-    f.__name__: f
-    for f in (
-        *(ring, path, star, complete, grid, torus, hypercube, exponential, directed_exponential),
-        *(directed_ring, random_regular, erdos_renyi, random_out_degree, two_cliques, binary_tree),
-    )
+    "ring": ring,
+    "path": path,
+    "star": star,
+    "complete": complete,
+    "grid": grid,
+    "torus": torus,
+    "hypercube": hypercube,
+    "exponential": exponential,
+    "directed_exponential": directed_exponential,
+    "directed_ring": directed_ring,
+    "random_regular": random_regular,
+    "erdos_renyi": erdos_renyi,
+    "random_out_degree": random_out_degree,
+    "two_cliques": two_cliques,
+    "binary_tree": binary_tree,
 }
-"""Every static topology by its name."""
+"""Static topologies by name."""
 
 
 def topology(name: str, m: int, /, **options: Any) -> nx.Graph:
-    """The topology called ``name`` (see :data:`TOPOLOGIES`; '-' counts as '_') with m clients."""
+    """Return a topology by name.
+
+    Parameters
+    ----------
+    name : str
+        A name of :data:`TOPOLOGIES`; "-" is equivalent to "_".
+    m : int
+        Number of clients.
+    **options
+        Options of the topology.
+
+    Returns
+    -------
+    networkx.Graph
+        The graph.
+
+    Raises
+    ------
+    UnknownNameError
+        If there is no such topology.
+    InputError
+        If the topology does not have an option.
+    """
     key = name.replace("-", "_")
     if key not in TOPOLOGIES:
         raise UnknownNameError("topology", name, set(TOPOLOGIES))
@@ -228,25 +232,52 @@ def topology(name: str, m: int, /, **options: Any) -> nx.Graph:
 
 
 def from_matrix(W: Any) -> nx.Graph:
-    """The graph of the non-zero off-diagonal entries of an adjacency or weight matrix (dense or sparse).
+    """Return the graph of the nonzero off-diagonal entries of a matrix.
 
-    Undirected where the pattern is symmetric, else directed with an arc j -> i for w_ij != 0.
+    Parameters
+    ----------
+    W : (m, m) matrix
+        An adjacency or weight matrix.
+
+    Returns
+    -------
+    networkx.Graph
+        Undirected if the pattern is symmetric, else directed with an arc j -> i for
+        each w_ij != 0.
     """
     S = support(as_matrix(W, "the adjacency matrix"))
     m = S.shape[0]
     i, j = S.nonzero()
     arcs = zip(j.tolist(), i.tolist())
-    symmetric = abs(S - S.T).nnz == 0
-    return _graph(m, arcs, "custom", nx.Graph if symmetric else nx.DiGraph)
+    is_symmetric = abs(S - S.T).nnz == 0
+    return make_graph(m, arcs, "custom", nx.Graph if is_symmetric else nx.DiGraph)
 
 
 def as_graph(network: Any) -> nx.Graph:
-    """A networkx graph as it is; the graph of anything else that :func:`from_matrix` takes."""
+    """Return a networkx graph unchanged, or the graph of a matrix."""
     return network if isinstance(network, nx.Graph) else from_matrix(network)
 
 
 def check_sides(m: int, sides: tuple[int, int] | None) -> tuple[int, int]:
-    """(a, b) with a b = m: as given, or the factors of m nearest to each other, a <= b."""
+    """Return the sides (a, b) of a lattice of m clients.
+
+    Parameters
+    ----------
+    m : int
+        Number of clients.
+    sides : pair of int or None
+        (a, b) with a b = m; None takes the factors nearest to each other, a <= b.
+
+    Returns
+    -------
+    pair of int
+        The sides.
+
+    Raises
+    ------
+    InputError
+        If ``sides`` are not two positive integers with product m.
+    """
     if sides is None:
         a = math.isqrt(m)
         while m % a:
@@ -255,49 +286,30 @@ def check_sides(m: int, sides: tuple[int, int] | None) -> tuple[int, int]:
     try:
         a, b = (check_clients(s) for s in sides)
     except (TypeError, ValueError) as error:
-        raise InputError(f"sides = {sides!r} must be two whole numbers >= 1") from error
+        raise InputError(f"sides = {sides!r} must be two integers >= 1") from error
     if a * b != m:
-        raise InputError(f"sides {a} x {b} hold {a * b} clients, not m = {m}")
+        raise InputError(f"sides = {a} x {b} give {a * b} clients, not m = {m}")
     return a, b
 
 
+def _cycle(m: int) -> Iterable[tuple[int, int]]:
+    """Yield the arcs i -> i + 1 mod m."""
+    for i in range(m):
+        yield i, (i + 1) % m
+
+
+def _exponential_arcs(m: int) -> Iterable[tuple[int, int]]:
+    """Yield the arcs i -> i + 2^k mod m."""
+    for i in range(m):
+        for hop in hops(m):
+            yield i, (i + hop) % m
+
+
 def _lattice(a: int, b: int, wrap: bool) -> Iterable[tuple[int, int]]:
+    """Yield the links of an a x b grid, or torus if ``wrap`` is true."""
     for r in range(a):
         for c in range(b):
             if wrap or c + 1 < b:
                 yield r * b + c, r * b + (c + 1) % b
             if wrap or r + 1 < a:
                 yield r * b + c, ((r + 1) % a) * b + c
-
-
-MOST_LINKS = 10**7
-"""As Python objects: 160 bytes a link in a complete graph, 490 in a ring, its node included; so 2 to 5 GB."""
-
-
-def _refuse_many(name: str, m: int, links: float) -> None:
-    if links > MOST_LINKS:
-        raise InputError(
-            f"{name}({m}) has {links:.3g} links, above {MOST_LINKS:.0e}: take fewer clients or links"
-        )
-
-
-def _graph(
-    m: int, edges: Iterable[tuple[int, int]], name: str, kind: type[nx.Graph] = nx.Graph, **about: Any
-) -> Any:
-    graph = kind(name=f"{name}({m})", topology=name, **about)
-    graph.add_nodes_from(range(m))
-    graph.add_edges_from((i, j) for i, j in edges if i != j)
-    return graph
-
-
-def _generator(seed: Any) -> np.random.Generator:
-    """The generator of a seed: a whole number >= 0, or None for a new one every time."""
-    return np.random.default_rng(None if seed is None else whole_number("seed", seed, at_least=0))
-
-
-def _until(draw: Callable[[], Any], connected: Callable[[Any], bool], what: str) -> Any:
-    for _ in range(ATTEMPTS):
-        graph = draw()
-        if connected(graph):
-            return graph
-    raise GraphError(f"{what} was not connected in {ATTEMPTS} draws: allow more links")

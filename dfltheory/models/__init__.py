@@ -1,4 +1,4 @@
-"""The papers' networks, and how a network divides into a shared body and a personal head.
+"""Neural networks of the papers, and the split into a shared body and a personal head.
 
 >>> module = get("cifar_cnn")
 >>> split(module).head

@@ -1,4 +1,4 @@
-"""Partial personalization: which parameters of a module are shared (u) and which are personal (v)."""
+"""Partial personalization: shared (u) and personal (v) parameters of a module."""
 
 from __future__ import annotations
 
@@ -13,10 +13,16 @@ from dfltheory.errors import InputError, UnknownNameError
 
 @dataclass(frozen=True, eq=False)
 class Split:
-    """A module's parameters, in the order of ``named_parameters``, divided into body and head.
+    """The parameters of a module, divided into a shared body and a personal head.
 
-    ``body`` and ``head`` are names; ``shared_mask`` (d,) tells for every coordinate of the flattened
-    parameters whether it belongs to the body.
+    Attributes
+    ----------
+    body : tuple of str
+        Names of the shared parameters, in the order of ``named_parameters``.
+    head : tuple of str
+        Names of the personal parameters, in the same order.
+    shared_mask : (d,) bool tensor
+        For each coordinate of the flattened parameters, whether it is shared.
     """
 
     body: tuple[str, ...]
@@ -25,42 +31,70 @@ class Split:
 
     @property
     def shared(self) -> slice | Tensor:
-        """The body's coordinates: a slice where they are one run of the vector, else their positions."""
+        """Indices of the shared coordinates: a slice if they are contiguous."""
         index = self.shared_mask.nonzero().squeeze(1)
         if len(index) == 0:
             return slice(0, 0)
-        first, last = int(index[0]), int(index[-1]) + 1
-        return slice(first, last) if last - first == len(index) else index
+        start = int(index[0])
+        stop = int(index[-1]) + 1
+        return slice(start, stop) if stop - start == len(index) else index
 
 
 def split(module: nn.Module, head: str | Sequence[str] | None = None) -> Split:
-    """Divide a module into its shared body and its personal head.
+    """Divide the parameters of a module into a shared body and a personal head.
 
-    ``head`` names the personal part: submodules or parameters, by their dotted names ("head",
-    "classifier.6", "layer4.1.bias"). Unless told, it is the last submodule that holds parameters of its own
-    (the classifier of the usual networks).
+    Parameters
+    ----------
+    module : torch.nn.Module
+        A module with at least one parameter.
+    head : str or sequence of str, optional
+        Dotted names of the personal submodules or parameters, for example "head",
+        "classifier.6" or "layer4.1.bias". By default the last submodule that holds
+        parameters of its own, which is the classifier of the usual networks.
+
+    Returns
+    -------
+    Split
+        Names of both parts and the mask of shared coordinates.
+
+    Raises
+    ------
+    InputError
+        If the module has no parameters.
+    UnknownNameError
+        If ``head`` names no parameter or submodule with parameters.
     """
     names = [name for name, _ in module.named_parameters()]
     if not names:
-        raise InputError("a module without parameters cannot be split")
+        raise InputError("module has no parameters: there is nothing to split")
     if head is None:
         prefixes = [names[-1].rpartition(".")[0] or names[-1]]
     else:
         prefixes = [head] if isinstance(head, str) else list(head)
     for prefix in prefixes:
-        if not any(_within(name, prefix) for name in names):
-            known = set(names) | {
-                ".".join(n.split(".")[:k]) for n in names for k in range(1, n.count(".") + 1)
-            }
+        if not any(_belongs_to(name, prefix) for name in names):
+            known = _names_with_parents(names)
             raise UnknownNameError("part of the module with parameters", prefix, known)
-    personal = {name for name in names if any(_within(name, prefix) for prefix in prefixes)}
-    mask = [torch.full((p.numel(),), name not in personal) for name, p in module.named_parameters()]
-    return Split(
-        body=tuple(n for n in names if n not in personal),
-        head=tuple(n for n in names if n in personal),
-        shared_mask=torch.cat(mask),
-    )
+    body: list[str] = []
+    personal: list[str] = []
+    masks: list[Tensor] = []
+    for name, parameter in module.named_parameters():
+        is_personal = any(_belongs_to(name, prefix) for prefix in prefixes)
+        (personal if is_personal else body).append(name)
+        masks.append(torch.full((parameter.numel(),), not is_personal))
+    return Split(tuple(body), tuple(personal), torch.cat(masks))
 
 
-def _within(name: str, prefix: str) -> bool:
+def _belongs_to(name: str, prefix: str) -> bool:
+    """Return whether ``prefix`` is the parameter ``name`` or a module that holds it."""
     return name == prefix or name.startswith(prefix + ".")
+
+
+def _names_with_parents(names: Sequence[str]) -> set[str]:
+    """Return the dotted names and the names of all modules above them."""
+    known = set(names)
+    for name in names:
+        parts = name.split(".")
+        for depth in range(1, len(parts)):
+            known.add(".".join(parts[:depth]))
+    return known

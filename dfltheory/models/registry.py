@@ -1,4 +1,4 @@
-"""Models by name, as the command line and experiment files call them."""
+"""Models by the names that the command line and experiment files use."""
 
 from __future__ import annotations
 
@@ -10,33 +10,63 @@ from torch import nn
 from dfltheory.errors import InputError, one_of
 from dfltheory.models import convolutional, dense
 
+
+def _make_mlp(inputs: int, classes: int) -> nn.Module:
+    """Return the default ``mlp``: one hidden layer of 64 units."""
+    return dense.mlp(inputs, (64,), classes)
+
+
+def _make_resnet18(classes: int, channels: int, size: int) -> nn.Module:
+    """Return ``resnet18``, which accepts images of any size."""
+    return convolutional.resnet18(classes, channels)
+
+
 _DENSE: dict[str, Callable[[int, int], nn.Module]] = {
     "softmax": dense.softmax_regression,
-    "mlp": lambda inputs, classes: dense.mlp(inputs, (64,), classes),
+    "mlp": _make_mlp,
     "mnist_2nn": dense.mnist_2nn,
 }
 _CONVOLUTIONAL: dict[str, Callable[[int, int, int], nn.Module]] = {
     "cifar_cnn": convolutional.cifar_cnn,
     "vgg11": convolutional.vgg11,
-    "resnet18": lambda classes, channels, _: convolutional.resnet18(classes, channels),
+    "resnet18": _make_resnet18,
 }
 
 
 def names() -> list[str]:
-    """The names that :func:`get` knows."""
+    """Return the names that :func:`get` accepts, sorted."""
     return sorted([*_DENSE, *_CONVOLUTIONAL])
 
 
 def get(name: str, shape: Sequence[int] = (3, 32, 32), classes: int = 10) -> nn.Module:
-    """A new module of that name for inputs of a shape, randomly initialized as torch does.
+    """Return a new, randomly initialized model for inputs of a given shape.
 
-    ``shape``: of one input without the batch, (features,) or (channels, height, width).
+    Parameters
+    ----------
+    name : str
+        One of :func:`names`.
+    shape : sequence of int
+        Shape of one input without the batch axis: (features,) or
+        (channels, height, width).
+    classes : int
+        Number of classes.
+
+    Returns
+    -------
+    torch.nn.Module
+        The model with torch's default initialization.
+
+    Raises
+    ------
+    UnknownNameError
+        If no model has this name.
+    InputError
+        If the model takes square images and ``shape`` is not
+        (channels, side, side).
     """
     if name in _DENSE:
         return _DENSE[name](prod(shape), classes)
     one_of("model", name, names())
     if len(shape) != 3 or shape[1] != shape[2]:
-        raise InputError(
-            f"{name} takes square images (channels, side, side), not inputs of shape {tuple(shape)}"
-        )
+        raise InputError(f"shape = {tuple(shape)}: {name} takes square images (channels, side, side)")
     return _CONVOLUTIONAL[name](classes, shape[0], shape[1])

@@ -1,12 +1,18 @@
-"""Figures: matplotlib Axes in, Axes out; told apart by dashes and markers as well as by colors.
+"""Figures of runs, bounds and verdicts with matplotlib.
 
-``verdicts`` draws what verdicts say of one run, ``panels`` those of a whole study, ``runs`` compares runs
-with each other, and ``look`` is what all share; ``save`` writes PNG, PDF and SVG.
+Most functions take axes and return axes. Lines differ in dashes and markers as well as
+in color, so that figures can be read in grayscale.
+
+``verdicts`` draws the verdicts on one run, ``panels`` those on a group of runs.
+``runs`` compares runs with each other, ``sweeps`` the cells of a sweep, and ``theorem``
+draws a bound without a run. ``horizons`` evaluates what is drawn over the horizon, and
+``look`` holds the shared style. :func:`save` writes PNG, PDF and SVG files.
 
 >>> ax = plots.consensus({"ring": run_ring, "complete": run_complete})  # doctest: +SKIP
 >>> plots.save(ax.figure, "figures", "consensus")                       # doctest: +SKIP
 """
 
+from dfltheory.plots.horizons import bound_over, running_left_hand_side
 from dfltheory.plots.look import MEANINGS, formula, looks, save, style
 from dfltheory.plots.panels import along, panels
 from dfltheory.plots.runs import (
@@ -16,12 +22,11 @@ from dfltheory.plots.runs import (
     bound_versus_empirical,
     comparison,
     consensus,
-    rate,
-    ratios,
     terms,
     tightness,
 )
-from dfltheory.plots.verdicts import bound_over, by_left_side, draw, families, running_left_hand_side
+from dfltheory.plots.sweeps import rate, ratios
+from dfltheory.plots.verdicts import by_left_side, draw, families
 
 __all__ = [
     "MEANINGS",

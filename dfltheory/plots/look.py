@@ -1,4 +1,4 @@
-"""What all figures share: look, colors by meaning, widths of a paper's columns, files."""
+"""Style shared by all figures: colors by meaning, figure widths, labels, and files."""
 
 from __future__ import annotations
 
@@ -9,6 +9,9 @@ from itertools import cycle
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from dfltheory.files import replacing
 
 if TYPE_CHECKING:
@@ -17,20 +20,50 @@ if TYPE_CHECKING:
 
     from dfltheory.bounds.clauses import Statement
 
-ONE_COLUMN, TWO_COLUMNS = 3.4, 7.0
-"""Widths [inches] of a figure that goes into one column of a paper, or across two."""
+ONE_COLUMN = 3.4
+"""Width in inches of a figure that fits into one column of a paper."""
+TWO_COLUMNS = 7.0
+"""Width in inches of a figure that spans two columns of a paper."""
 
 MEANINGS: dict[str, dict[str, Any]] = {
-    "printed": {"color": "#D55E00", "linestyle": (0, (6, 2)), "linewidth": 2.6, "marker": "s"},
-    "appendix": {"color": "#CC79A7", "linestyle": (0, (1.2, 1.2)), "linewidth": 1.9, "marker": "^"},
-    "corrected": {"color": "#009E73", "linestyle": "-.", "linewidth": 1.2, "marker": "D"},
+    "printed": {
+        "color": "#D55E00",
+        "linestyle": (0, (6, 2)),
+        "linewidth": 2.6,
+        "marker": "s",
+    },
+    "appendix": {
+        "color": "#CC79A7",
+        "linestyle": (0, (1.2, 1.2)),
+        "linewidth": 1.9,
+        "marker": "^",
+    },
+    "corrected": {
+        "color": "#009E73",
+        "linestyle": "-.",
+        "linewidth": 1.2,
+        "marker": "D",
+    },
 }
-"""How a bound is drawn: by what its variant means, in Okabe and Ito's colors, with dashes and markers for
-prints in gray. Variants often agree: each is thinner than the one before, so that all are seen."""
+"""Line style of a bound by the meaning of its variant.
+
+The colors are those of Okabe and Ito; dashes and markers distinguish the lines in
+grayscale. Each style is thinner than the one before it, so that lines that coincide
+stay visible.
+"""
 
 MEASURED: dict[str, Any] = {"color": "#0072B2", "linestyle": "-", "linewidth": 1.6}
+"""Line style of measured values."""
 
-_COLORS = ("#000000", "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00")
+_COLORS = (
+    "#000000",
+    "#0072B2",
+    "#D55E00",
+    "#009E73",
+    "#CC79A7",
+    "#56B4E9",
+    "#E69F00",
+)
 _DASHES = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1, 1, 1)), (0, (1, 1)))
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 
@@ -49,8 +82,8 @@ _STYLE: dict[str, Any] = {
     "axes.axisbelow": True,
     "lines.linewidth": 1.3,
     "legend.frameon": False,
-    "pdf.fonttype": 42,  # text stays text
-    "svg.hashsalt": "dfltheory",  # the same figure is the same file
+    "pdf.fonttype": 42,  # embeds fonts, so that text stays text
+    "svg.hashsalt": "dfltheory",  # makes SVG files reproducible
     "figure.dpi": 110,
     "savefig.dpi": 200,
 }
@@ -58,7 +91,7 @@ _STYLE: dict[str, Any] = {
 
 @contextmanager
 def style() -> Iterator[None]:
-    """The look of every figure of this package, for the time of a ``with`` block."""
+    """Apply the style of this package's figures within a ``with`` block."""
     import matplotlib as mpl
 
     with mpl.rc_context(_STYLE):  # pyright: ignore[reportArgumentType]
@@ -66,37 +99,131 @@ def style() -> Iterator[None]:
 
 
 def looks() -> Iterator[dict[str, Any]]:
-    """Endless line styles: color, dashes and marker all differ from one to the next."""
+    """Yield line styles without end; seven in a row differ in color, dash and marker.
+
+    Yields
+    ------
+    dict
+        Keyword arguments of ``Axes.plot``.
+    """
     for color, dashes, marker in zip(cycle(_COLORS), cycle(_DASHES), cycle(_MARKERS)):
-        yield {"color": color, "linestyle": dashes, "marker": marker, "markersize": 3.5}
+        yield {
+            "color": color,
+            "linestyle": dashes,
+            "marker": marker,
+            "markersize": 3.5,
+        }
 
 
 def axes(ax: Axes | None) -> Axes:
-    """The axes that are given, or those of a new figure, one column wide."""
+    """Return ``ax``, or the axes of a new one-column figure if it is None."""
     import matplotlib.pyplot as plt
 
-    return ax if ax is not None else plt.figure(figsize=(ONE_COLUMN, 2.6), layout="constrained").gca()
+    if ax is not None:
+        return ax
+    return plt.figure(figsize=(ONE_COLUMN, 2.6), layout="constrained").gca()
+
+
+def label_points(ax: Axes, x: NDArray[np.float64]) -> None:
+    """Label up to six of the points on an axis that is too short for powers of ten.
+
+    Parameters
+    ----------
+    ax : matplotlib.axes.Axes
+        Axes with a logarithmic horizontal axis.
+    x : (n,) array
+        Horizontal coordinates of the points.
+    """
+    from matplotlib.ticker import NullLocator
+
+    places = np.unique(x)
+    step = -(-len(places) // 6)
+    places = places[::step]
+    ax.set_xticks(places, [f"{place:g}" for place in places])
+    ax.xaxis.set_minor_locator(NullLocator())
+
+
+@contextmanager
+def styled_axes(ax: Axes | None, legend: bool) -> Iterator[Axes]:
+    """Yield axes in the package's style; at the end, place a legend above them.
+
+    Parameters
+    ----------
+    ax : matplotlib.axes.Axes or None
+        Axes to draw on; None makes a new figure.
+    legend : bool
+        Whether to draw a legend.
+
+    Yields
+    ------
+    matplotlib.axes.Axes
+        The axes.
+    """
+    with style():
+        styled = axes(ax)
+        yield styled
+        if legend:
+            labels = styled.get_legend_handles_labels()[1]
+            styled.legend(
+                loc="lower center",
+                bbox_to_anchor=(0.5, 1.0),
+                ncols=3 if len(labels) > 4 else 2,
+                handlelength=3.2,
+                columnspacing=1.2,
+            )
+
+
+def mark_violated_region(ax: Axes) -> None:
+    """Draw a line at ratio 1 and label the region above it."""
+    ax.axhline(1.0, color="0.4", linewidth=0.8)
+    ax.annotate(
+        "violated above",
+        (1, 1),
+        (-2, 2),
+        fontsize=6,
+        color="0.4",
+        xycoords=("axes fraction", "data"),
+        textcoords="offset points",
+        ha="right",
+    )
 
 
 def literal(text: str) -> str:
-    """Text that comes from outside, in which a dollar sign begins no formula."""
+    """Return text with dollar signs escaped, so that none starts a formula."""
     return text.replace("$", r"\$")
 
 
 def gap_label(lam: float | None) -> str:
-    r"""``$\lambda$ = 0.667``; rounding's zeros are zeros; nothing where there is no lambda."""
-    return "" if lam is None else rf"$\lambda$ = {0.0 if lam < 1e-12 else lam:.2g}"
+    r"""Return a label such as ``$\lambda$ = 0.67``.
+
+    Values below 1e-12 are rounding errors and shown as 0. The label is empty if
+    ``lam`` is None.
+    """
+    if lam is None:
+        return ""
+    value = 0.0 if lam < 1e-12 else lam
+    return rf"$\lambda$ = {value:.2g}"
 
 
 def formula(thm: Statement) -> str:
-    """The statement's left-hand side as a label: its formula, or its measure's name where matplotlib's
-    mathematics cannot set it."""
+    """Return the label of a statement's left-hand side.
+
+    Parameters
+    ----------
+    thm : Statement
+        A registered or loaded statement.
+
+    Returns
+    -------
+    str
+        The formula, or the name of the measure if matplotlib cannot typeset it.
+    """
     from matplotlib.mathtext import MathTextParser
 
-    text = re.sub(
-        r"\\frac ?(\w)(\w|\\[a-z]+)", r"\\frac{\1}{\2}", thm.lhs.latex
-    )  # which knows TeX's \frac1T not
-    text = re.sub(r"\\[Bb]ig(?![a-z])", "", re.sub(r"\\le(?![a-z])", r"\\leq", text))
+    # matplotlib does not support TeX's \frac1T, \Big and \le
+    text = re.sub(r"\\frac ?(\w)(\w|\\[a-z]+)", r"\\frac{\1}{\2}", thm.lhs.latex)
+    text = re.sub(r"\\le(?![a-z])", r"\\leq", text)
+    text = re.sub(r"\\[Bb]ig(?![a-z])", "", text)
     try:
         MathTextParser("path").parse(f"${text}$")
     except ValueError:
@@ -104,43 +231,78 @@ def formula(thm: Statement) -> str:
     return f"${text}$"
 
 
-_DATE = {".png": "Software", ".pdf": "CreationDate", ".svg": "Date"}
-"""What each format says of when and by which release a file was made: nothing, here."""
+_DATE_FIELDS = {".png": "Software", ".pdf": "CreationDate", ".svg": "Date"}
+"""Metadata field of each format that holds a date or version; it is left empty."""
+
+_SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
-def _powers(figure: Figure) -> None:
-    """Print 10⁻³ on logarithmic axes in characters: a formula at each tick takes half of a file's time."""
+def _exponent_in_superscripts(match: re.Match[str]) -> str:
+    return match[1].translate(_SUPERSCRIPTS)
+
+
+def _use_plain_powers(figure: Figure) -> None:
+    """Format ticks of logarithmic axes as plain text such as 10⁻³.
+
+    Typesetting a formula for each tick takes half of the time of writing a file.
+    """
     from matplotlib.ticker import LogFormatterSciNotation
 
-    class Powers(LogFormatterSciNotation):
+    class PlainPowers(LogFormatterSciNotation):
         def __call__(self, x: float, pos: int | None = None) -> str:
-            text = super().__call__(x, pos).replace(r"$\mathdefault{", "").replace("}$", "")
-            power = re.sub(r"\^\{(-?\d+)\}", lambda found: found[1].translate(_RAISED), text)
-            return power.replace(r"\times", "×")
+            text = super().__call__(x, pos)
+            text = text.replace(r"$\mathdefault{", "").replace("}$", "")
+            text = re.sub(r"\^\{(-?\d+)\}", _exponent_in_superscripts, text)
+            return text.replace(r"\times", "×")
 
-    for axis in (axis for ax in figure.axes for axis in (ax.xaxis, ax.yaxis)):
-        if isinstance(axis.get_major_formatter(), LogFormatterSciNotation):
-            axis.set_major_formatter(Powers())
-        if isinstance(axis.get_minor_formatter(), LogFormatterSciNotation):
-            axis.set_minor_formatter(Powers())
-
-
-_RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+    for ax in figure.axes:
+        for axis in (ax.xaxis, ax.yaxis):
+            if isinstance(axis.get_major_formatter(), LogFormatterSciNotation):
+                axis.set_major_formatter(PlainPowers())
+            if isinstance(axis.get_minor_formatter(), LogFormatterSciNotation):
+                axis.set_minor_formatter(PlainPowers())
 
 
 def write(figure: Figure, path: Path) -> None:
-    """Write the figure in the format of the path's suffix, atomically, without a trace of when; close it."""
+    """Write a figure atomically and close it.
+
+    The suffix of the path gives the format. The file contains no date, so equal
+    figures give equal files.
+
+    Parameters
+    ----------
+    figure : matplotlib.figure.Figure
+        The figure to write.
+    path : Path
+        File with the suffix .png, .pdf or .svg.
+    """
     import matplotlib.pyplot as plt
 
+    metadata = {_DATE_FIELDS[path.suffix.lower()]: None}
     with replacing(path) as temporary, style():
-        figure.savefig(temporary, metadata={_DATE[path.suffix.lower()]: None})
+        figure.savefig(temporary, metadata=metadata)
     plt.close(figure)
 
 
 def save(figure: Figure, folder: str | Path, name: str) -> list[Path]:
-    """Write ``name.png``, and ``name.pdf`` and ``name.svg`` (vectors); close the figure."""
-    _powers(figure)
-    paths = [Path(folder) / f"{name}{suffix}" for suffix in _DATE]
+    """Write a figure as PNG, PDF and SVG, and close it.
+
+    Parameters
+    ----------
+    figure : matplotlib.figure.Figure
+        The figure to write.
+    folder : str or Path
+        Folder of the files.
+    name : str
+        File name without suffix.
+
+    Returns
+    -------
+    list of Path
+        The three files, in the order PNG, PDF, SVG.
+    """
+    _use_plain_powers(figure)
+    paths = [Path(folder) / f"{name}{suffix}" for suffix in _DATE_FIELDS]
     for path in paths:
         write(figure, path)
     return paths

@@ -1,4 +1,4 @@
-"""The verdicts of a group of runs as one figure: a panel for each run and each left-hand side."""
+"""Verdicts on a group of runs: one panel per run and left-hand side."""
 
 from __future__ import annotations
 
@@ -6,142 +6,286 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from dfltheory.bounds.symbols import GLOSSARY
 from dfltheory.plots import look
-from dfltheory.plots.runs import tell_points
 from dfltheory.plots.verdicts import KNOWN, draw, families, left_side, refuted_note
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure, SubFigure
 
-    from dfltheory.experiments.experiment import Outcome
-    from dfltheory.verdicts.compare import Verdict
+    from dfltheory.bounds.clauses import LeftSide
+    from dfltheory.experiments.cases import Outcome
+    from dfltheory.verdicts.verdict import Verdict
 
-_MOST_ABREAST = 4
+_MOST_COLUMNS = 4
+"""Largest number of panels in a row if the cases do not form a grid."""
+
 Block = Sequence[tuple["Outcome", Sequence["Verdict"]]]
+"""Runs with their verdicts on one left-hand side."""
+
+Handles = dict[str, Any]
+"""Artists of a legend by label."""
 
 
 def panels(outcomes: Sequence[Outcome]) -> Figure:
-    """The verdicts of a group, one panel for each case and left-hand side, and one legend.
+    """Draw the verdicts on a group of runs, with one common legend.
 
-    A block of panels for each left-hand side, under its formula. In a block, rows are ``case.row`` and
-    columns ``case.column`` where every pair of them is a case, else panels follow each other; they share
-    their axes. What is not applicable is not drawn; the report's caption says why.
+    There is one block of panels for each left-hand side, titled with its formula, and
+    in it one panel for each case. The panels form a grid of ``case.row`` and
+    ``case.column`` if there is a case for each pair; otherwise they are in order. The
+    panels of a block share their axes. Verdicts that are not applicable are not drawn;
+    the caption of the report states their reasons.
+
+    Parameters
+    ----------
+    outcomes : sequence of Outcome
+        Runs with their verdicts, at least one.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        The figure.
     """
     import matplotlib.pyplot as plt
 
-    sides = list(dict.fromkeys(left_side(v) for o in outcomes for v in o.verdicts))
-    blocks = [
-        [(o, vs) for o in outcomes if (vs := [v for v in o.verdicts if left_side(v) == s])] for s in sides
-    ]
-    shapes = [_shape([o for o, _ in block]) for block in blocks]
+    blocks = _blocks(outcomes)
+    shapes = [_grid_shape([outcome for outcome, _ in block]) for block in blocks]
     columns = max(shape[1] for shape in shapes)
-    across = min(len(blocks), 2 if columns <= 2 else 1)  # blocks beside each other
-    heights = [0.35 + 1.75 * max(r for r, _ in shapes[k : k + across]) for k in range(0, len(shapes), across)]
-    width = min(look.TWO_COLUMNS, max(look.ONE_COLUMN, 2.4 * columns) * across)
+    blocks_per_row = min(len(blocks), 2 if columns <= 2 else 1)
+    heights = _block_heights(shapes, blocks_per_row)
+    block_width = max(look.ONE_COLUMN, 2.4 * columns)
+    width = min(look.TWO_COLUMNS, block_width * blocks_per_row)
+    last_round = max(2, *(outcome.run.rounds for outcome in outcomes))
+    handles: Handles = {}
     with look.style():
         figure = plt.figure(figsize=(width, sum(heights)), layout="constrained")
-        parts = figure.subfigures(len(heights), across, squeeze=False, height_ratios=heights)
-        handles: dict[str, Any] = {}
+        parts = figure.subfigures(len(heights), blocks_per_row, squeeze=False, height_ratios=heights)
         for part, block, shape in zip(parts.flat, blocks, shapes):
-            handles |= _block(part, block, shape)
-            part.axes[0].set_xlim(1, max(2, *(o.run.rounds for o in outcomes)))
-        order = sorted(handles, key=lambda name: (name == KNOWN, not name.startswith("measured")))
-        abreast = max(1, int(width / 2.3))  # labels that fit beside each other
-        figure.set_figheight(sum(heights) + 0.17 * (2 + -(-len(order) // abreast)))
+            handles |= _draw_block(part, block, shape)
+            part.axes[0].set_xlim(1, last_round)
+        labels = _legend_order(handles)
+        labels_per_row = max(1, int(width / 2.3))
+        legend_rows = -(-len(labels) // labels_per_row)
+        figure.set_figheight(sum(heights) + 0.17 * (2 + legend_rows))
         figure.legend(
-            [handles[n] for n in order], order, loc="outside lower center", ncols=abreast, handlelength=3.2
+            [handles[label] for label in labels],
+            labels,
+            loc="outside lower center",
+            ncols=labels_per_row,
+            handlelength=3.2,
         )
     return figure
+
+
+def _left_sides(outcomes: Sequence[Outcome]) -> list[LeftSide]:
+    """Return the different left-hand sides in the order in which they occur."""
+    sides: dict[LeftSide, None] = {}
+    for outcome in outcomes:
+        for verdict in outcome.verdicts:
+            sides[left_side(verdict)] = None
+    return list(sides)
+
+
+def _blocks(outcomes: Sequence[Outcome]) -> list[Block]:
+    """Return the runs and their verdicts for each left-hand side."""
+    blocks: list[Block] = []
+    for side in _left_sides(outcomes):
+        block: list[tuple[Outcome, list[Verdict]]] = []
+        for outcome in outcomes:
+            verdicts = [v for v in outcome.verdicts if left_side(v) == side]
+            if verdicts:
+                block.append((outcome, verdicts))
+        blocks.append(block)
+    return blocks
+
+
+def _block_heights(shapes: Sequence[tuple[int, int]], blocks_per_row: int) -> list[float]:
+    """Return the height in inches of each row of blocks."""
+    heights = []
+    for start in range(0, len(shapes), blocks_per_row):
+        in_row = shapes[start : start + blocks_per_row]
+        heights.append(0.35 + 1.75 * max(rows for rows, _ in in_row))
+    return heights
+
+
+def _legend_order(handles: Handles) -> list[str]:
+    """Return the labels: measured values first, then bounds, known values last."""
+
+    def sort_key(label: str) -> tuple[bool, bool]:
+        return label == KNOWN, not label.startswith("measured")
+
+    return sorted(handles, key=sort_key)
+
+
+def _legend_handles(ax: Axes) -> Handles:
+    handles, labels = ax.get_legend_handles_labels()
+    return dict(zip(labels, handles))
 
 
 def along(outcomes: Sequence[Outcome]) -> Figure:
-    """Measured and bound at the last horizon over what the runs differ in: a panel for each ``case.along``
-    and left-hand side. What is not applicable is not drawn."""
+    """Draw measured values and bounds at the last horizon over a varied quantity.
+
+    There is one panel for each varied quantity (``case.along``) and left-hand side.
+    Verdicts that are not applicable are not drawn.
+
+    Parameters
+    ----------
+    outcomes : sequence of Outcome
+        Runs with their verdicts; each case names the quantity that varies.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        The figure.
+    """
     import matplotlib.pyplot as plt
 
-    names = list(dict.fromkeys(o.case.along for o in outcomes))
-    verdicts = [v for o in outcomes for v in o.verdicts]
-    sides = list(dict.fromkeys(map(left_side, verdicts)))
+    names = list(dict.fromkeys(outcome.case.along for outcome in outcomes))
+    sides = _left_sides(outcomes)
+    handles: Handles = {}
     with look.style():
-        size = look.TWO_COLUMNS, 0.5 + 2.1 * len(sides)
-        figure, grid = plt.subplots(len(sides), len(names), figsize=size, squeeze=False, layout="constrained")
-        handles: dict[str, Any] = {}
+        figure, grid = plt.subplots(
+            len(sides),
+            len(names),
+            figsize=(look.TWO_COLUMNS, 0.5 + 2.1 * len(sides)),
+            squeeze=False,
+            layout="constrained",
+        )
         for (i, j), ax in np.ndenumerate(grid):
-            mine = [v for o in outcomes if o.case.along == names[j] for v in o.verdicts]
-            mine = [v for v in mine if left_side(v) == sides[i] and v.kind != "not applicable"]
-            label = "$1-\\lambda$" if names[j] == "lam" else f"${GLOSSARY[names[j]].latex}$"
-            ax.set(xscale="log", yscale="log", xlabel=label)
-            first = next(v for v in verdicts if left_side(v) == sides[i])
-            ax.set_ylabel("" if j else look.formula(first._theorem))
-            if mine:
-                _points(ax, mine, names[j])
-            handles |= dict(zip(*reversed(ax.get_legend_handles_labels())))
-        figure.legend(list(handles.values()), list(handles), loc="outside lower center", ncols=len(handles))
+            name = names[j]
+            theorem = _verdicts_on(sides[i], outcomes)[0].theorem
+            symbol = "1-\\lambda" if name == "lam" else theorem.glossary[name].latex
+            ax.set(xscale="log", yscale="log", xlabel=f"${symbol}$")
+            if j == 0:
+                ax.set_ylabel(look.formula(theorem))
+            varied = [outcome for outcome in outcomes if outcome.case.along == name]
+            verdicts = [
+                verdict for verdict in _verdicts_on(sides[i], varied) if verdict.kind != "not applicable"
+            ]
+            if verdicts:
+                _draw_points(ax, verdicts, name)
+            handles |= _legend_handles(ax)
+        figure.legend(
+            list(handles.values()),
+            list(handles),
+            loc="outside lower center",
+            ncols=len(handles),
+        )
     return figure
 
 
-def _points(ax: Any, verdicts: Sequence[Verdict], name: str) -> None:
-    """The verdicts' bounds by meaning, and what they bound with its interval, at their own values of
-    ``name`` (of the gap for ``lam``)."""
+def _verdicts_on(side: LeftSide, outcomes: Sequence[Outcome]) -> list[Verdict]:
+    """Return the verdicts of the outcomes on one left-hand side."""
+    verdicts: list[Verdict] = []
+    for outcome in outcomes:
+        verdicts += [v for v in outcome.verdicts if left_side(v) == side]
+    return verdicts
 
-    def at(verdict: Verdict) -> float:
-        return 1 - verdict.at[name] if name == "lam" else verdict.at[name]
+
+def _draw_points(ax: Axes, verdicts: Sequence[Verdict], name: str) -> None:
+    """Draw bounds and measured intervals over the quantity ``name`` (lam: 1 - lam)."""
+
+    def position(verdict: Verdict) -> float:
+        value = verdict.at[name]
+        return 1 - value if name == "lam" else value
 
     for meaning, family in families(verdicts).items():
-        told = sorted((at(v), v.bound) for v in family)
-        worn = {"markersize": 3.5, **look.MEANINGS.get(meaning, {})}
-        ax.plot(*zip(*told), label=f"bound, {family[0].variant}{refuted_note(family[0])}", **worn)
-    told = sorted({(at(v), v.measured.estimate, v.measured.low, v.measured.high) for v in verdicts})
-    x, y, low, high = map(np.array, zip(*told))
-    worn = {"marker": "o", "markersize": 3.5, "elinewidth": 0.8, "capsize": 2, **look.MEASURED}
-    ax.errorbar(x, y, (y - np.maximum(low, 1e-9 * y), high - y), label="measured", **worn)
-    tell_points(ax, x)
+        points = sorted((position(v), v.bound) for v in family)
+        line_style: dict[str, Any] = {"markersize": 3.5}
+        line_style.update(look.MEANINGS.get(meaning, {}))
+        label = f"bound, {family[0].variant}{refuted_note(family[0])}"
+        x, y = zip(*points)
+        ax.plot(x, y, label=label, **line_style)
+    intervals = set()
+    for verdict in verdicts:
+        measured = verdict.measured
+        interval = (measured.estimate, measured.low, measured.high)
+        intervals.add((position(verdict), *interval))
+    x, y, low, high = map(np.array, zip(*sorted(intervals)))
+    # On a logarithmic axis a lower limit of 0 becomes a bar to the lower edge.
+    bars = (y - np.maximum(low, 1e-9 * y), high - y)
+    ax.errorbar(
+        x,
+        y,
+        bars,
+        label="measured",
+        marker="o",
+        markersize=3.5,
+        elinewidth=0.8,
+        capsize=2,
+        **look.MEASURED,
+    )
+    look.label_points(ax, x)
 
 
-def _shape(outcomes: Sequence[Outcome]) -> tuple[int, int]:
-    """Rows and columns of panels without a hole: those of the cases, or as many abreast as fit."""
-    rows, columns = ({getattr(o.case, name) for o in outcomes} for name in ("row", "column"))
-    if len(outcomes) == len(rows) * len(columns) and len(columns) <= _MOST_ABREAST + 2:
+def _grid_shape(outcomes: Sequence[Outcome]) -> tuple[int, int]:
+    """Return the numbers of rows and columns of panels.
+
+    They are those of the cases if each pair of a row and a column is a case and the
+    columns fit; otherwise the panels are placed in order.
+    """
+    rows = {outcome.case.row for outcome in outcomes}
+    columns = {outcome.case.column for outcome in outcomes}
+    complete = len(outcomes) == len(rows) * len(columns)
+    if complete and len(columns) <= _MOST_COLUMNS + 2:
         return len(rows), len(columns)
-    abreast = min(_MOST_ABREAST, len(outcomes))
-    return -(-len(outcomes) // abreast), abreast
+    per_row = min(_MOST_COLUMNS, len(outcomes))
+    return -(-len(outcomes) // per_row), per_row
 
 
-def _block(part: Any, block: Block, shape: tuple[int, int]) -> dict[str, Any]:
-    """Draw the panels of one left-hand side; returns what the legend needs, by label."""
-    part.suptitle(look.formula(block[0][1][0]._theorem), fontsize=8)
-    grid = part.subplots(*shape, squeeze=False, sharex=True, sharey=True)
+def _panel_places(block: Block, shape: tuple[int, int]) -> list[tuple[int, int]]:
+    """Return the row and column of the panel of each run."""
     rows = list(dict.fromkeys(outcome.case.row for outcome, _ in block))
     columns = list(dict.fromkeys(outcome.case.column for outcome, _ in block))
-    matrix = shape == (len(rows), len(columns)) and len(block) == len(rows) * len(columns)
-    handles: dict[str, Any] = {}
-    taken = np.zeros(shape, dtype=bool)
-    for k, (outcome, verdicts) in enumerate(block):
-        at = (
-            (rows.index(outcome.case.row), columns.index(outcome.case.column))
-            if matrix
-            else divmod(k, shape[1])
-        )
-        ax, taken[at] = grid[at], True
+    fits = shape == (len(rows), len(columns))
+    if fits and len(block) == len(rows) * len(columns):
+        return [(rows.index(outcome.case.row), columns.index(outcome.case.column)) for outcome, _ in block]
+    return [divmod(index, shape[1]) for index in range(len(block))]
+
+
+def _draw_block(part: SubFigure, block: Block, shape: tuple[int, int]) -> Handles:
+    """Draw the panels of one left-hand side; return the legend's artists by label."""
+    first_verdict = block[0][1][0]
+    part.suptitle(look.formula(first_verdict.theorem), fontsize=8)
+    grid = part.subplots(*shape, squeeze=False, sharex=True, sharey=True)
+    title_width = 32 if shape[1] < _MOST_COLUMNS else 28
+    handles: Handles = {}
+    used = np.zeros(shape, dtype=bool)
+    for place, (outcome, verdicts) in zip(_panel_places(block, shape), block):
+        ax = grid[place]
+        used[place] = True
         draw(verdicts, ax, legend=False)
-        ax.set_title(_title(outcome, 32 if shape[1] < _MOST_ABREAST else 28), pad=3)
-        ax.set_ylabel("")  # the formula stands over the block
-        handles |= dict(zip(*reversed(ax.get_legend_handles_labels())))
-    for (i, j), ax in np.ndenumerate(grid):
-        ax.set_visible(taken[i, j])
-        last, first = not taken[i + 1 :, j].any(), j == 0
-        ax.tick_params(labelbottom=last, labelleft=first)  # under the last and beside the first that is there
-        ax.set_xlabel("horizon $T$ (rounds)" if last else "")
+        ax.set_title(_title(outcome, title_width), pad=3)
+        ax.set_ylabel("")  # the title of the block shows the formula
+        handles |= _legend_handles(ax)
+    _label_outer_axes(grid, used)
     return handles
 
 
-def _title(outcome: Outcome, fits: int) -> str:
-    """Case and gap, on one line where that ``fits`` above its panel."""
-    case, gap = outcome.case, look.gap_label(outcome.run.network.lam)
-    names = look.literal(case.place)
-    if len(names) + (14 if gap else 0) <= fits:
-        return ", ".join(filter(None, (names, gap))) or "run"
-    rest = ", ".join(filter(None, (look.literal(case.row), gap)))
-    return "\n".join(filter(None, (look.literal(case.column), rest)))
+def _label_outer_axes(grid: NDArray[Any], used: NDArray[np.bool_]) -> None:
+    """Label the axes at the left and lower edges and hide unused ones."""
+    for (i, j), ax in np.ndenumerate(grid):
+        ax.set_visible(used[i, j])
+        is_lowest = not used[i + 1 :, j].any()
+        ax.tick_params(labelbottom=is_lowest, labelleft=j == 0)
+        ax.set_xlabel("horizon $T$ (rounds)" if is_lowest else "")
+
+
+def _title(outcome: Outcome, width: int) -> str:
+    """Return the case and its lambda, on one line if they fit into ``width``."""
+    case = outcome.case
+    gap = look.gap_label(outcome.run.network.lam)
+    place = look.literal(case.place)
+    if len(place) + (14 if gap else 0) <= width:
+        return _join_nonempty(", ", place, gap) or "run"
+    second_line = _join_nonempty(", ", look.literal(case.row), gap)
+    return _join_nonempty("\n", look.literal(case.column), second_line)
+
+
+def _join_nonempty(separator: str, *texts: str) -> str:
+    return separator.join(text for text in texts if text)
+
+
+__all__ = ["along", "panels"]

@@ -1,4 +1,4 @@
-"""The terms of a bound over one of its quantities, drawn without a run."""
+"""The terms of a bound as functions of one of its quantities, drawn without a run."""
 
 from __future__ import annotations
 
@@ -7,66 +7,133 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dfltheory.bounds.symbols import GLOSSARY
+from dfltheory.bounds.reference import load
 from dfltheory.errors import InputError
 from dfltheory.plots.look import looks, style
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     from dfltheory.bounds.theorem import Theorem
 
 
 def places(theorem: Theorem, name: str, values: Mapping[str, Any]) -> np.ndarray:
-    """Where to draw over ``name``: around its given value, four orders of magnitude, or its whole range."""
+    """Return the values of a quantity at which :func:`terms_over` evaluates a bound.
+
+    Parameters
+    ----------
+    theorem : Theorem
+        The bound.
+    name : str
+        A quantity of the bound.
+    values : mapping of str to float
+        Values of the bound's quantities; ``values[name]`` is the center of the grid.
+
+    Returns
+    -------
+    (n,) array
+        Four decades around the center (default 1, for T 1000), or a grid of (0, 1) if
+        the quantity is at most 1. Integer quantities get integers.
+
+    Raises
+    ------
+    InputError
+        If the bound does not depend on ``name``, or its value is not positive.
+    """
     if name not in theorem.needs:
-        raise InputError(f"{theorem} does not depend on {name!r}; it depends on {', '.join(theorem.needs)}")
-    entry = GLOSSARY[name]
+        known = ", ".join(theorem.needs)
+        raise InputError(f"{theorem} does not depend on {name!r}; choose one of {known}")
+    entry = theorem.glossary[name]
     if entry.high == 1:
         return np.linspace(0.01, 0.99, 200)
     center = float(values.get(name, 1000.0 if name == "T" else 1.0))
     if not (np.isfinite(center) and center > 0):
-        raise InputError(f"{name} = {center:g}: the drawing is over four decades around it, so give it > 0")
+        raise InputError(f"{name} = {center:g} must be positive and finite (center of the axis)")
     points = np.geomspace(center / 100, center * 100, 200)
-    return np.unique(np.maximum(np.round(points), entry.low)) if entry.whole else points
+    if entry.integer:
+        return np.unique(np.maximum(np.round(points), entry.low))
+    return points
 
 
-def terms_over(theorem: Theorem, name: str, values: Mapping[str, Any]) -> Figure:
-    """Each term and the bound over ``name`` on logarithmic axes; gray where a condition fails."""
+def terms_over(theorem: Theorem | str, name: str, values: Mapping[str, Any]) -> Figure:
+    """Draw a bound and its terms as functions of one quantity.
+
+    The background is gray where a condition of the theorem fails.
+
+    Parameters
+    ----------
+    theorem : Theorem or str
+        The bound, or its key or file.
+    name : str
+        The quantity on the horizontal axis.
+    values : mapping of str to float
+        Values of all quantities of the bound; for ``name``, the center of the axis.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        The figure.
+
+    Raises
+    ------
+    InputError
+        If the bound does not depend on ``name``, or is positive and finite nowhere.
+    """
     from matplotlib.figure import Figure
 
-    over = places(theorem, name, values)
-    given = {**values, name: over}
-    total = np.broadcast_to(theorem.evaluate(where="ignore", **given), over.shape)
-    allowed = np.isfinite(np.broadcast_to(theorem.evaluate(where="nan", **given), over.shape))
-    drawn = total[np.isfinite(total) & (total > 0)]
-    if not drawn.size:
+    theorem = load(theorem)
+    grid = places(theorem, name, values)
+    arguments = {**values, name: grid}
+    bound = theorem.evaluate(where="ignore", **arguments)
+    bound = np.broadcast_to(bound, grid.shape)
+    bound_if_allowed = theorem.evaluate(where="nan", **arguments)
+    allowed = np.isfinite(np.broadcast_to(bound_if_allowed, grid.shape))
+    positive = bound[np.isfinite(bound) & (bound > 0)]
+    if not positive.size:
         raise InputError(
-            f"{theorem} is nowhere a positive number over {name} at these values: nothing to draw"
+            f"{theorem}: the bound is positive and finite nowhere on the axis of {name}"
+            " at these values, so there is nothing to draw"
         )
     with style():
         figure = Figure(figsize=(7.0, 4.2), layout="constrained")
         axes = figure.add_subplot()
-        curves = {"bound": total, **theorem.evaluate_terms(where="ignore", **given)}
-        for (term, value), look in zip(curves.items(), looks()):
-            curve = np.broadcast_to(value, over.shape)
-            if np.any(curve > 0):
-                axes.plot(
-                    over,
-                    np.where(curve > 0, curve, np.nan),
-                    label=term,
-                    markevery=25,
-                    **look,
-                    linewidth=2.6 if term == "bound" else 1.3,
-                )
+        terms = theorem.evaluate_terms(where="ignore", **arguments)
+        _draw_curves(axes, grid, {"bound": bound, **terms})
         if not allowed.all():
-            gray: dict[str, Any] = {"transform": axes.get_xaxis_transform(), "color": "0.88"}
-            axes.fill_between(over, 0, 1, where=~allowed, label="a condition fails", **gray)
-        axes.set(xscale="linear" if GLOSSARY[name].high == 1 else "log", yscale="log")
-        axes.set_ylim(bottom=max(axes.get_ylim()[0], float(drawn.max()) * 1e-12))
-        axes.set_xlabel(rf"${GLOSSARY[name].latex}$  ({GLOSSARY[name].meaning.split(';')[0]})")
+            transform: Any = axes.get_xaxis_transform()
+            axes.fill_between(
+                grid,
+                0,
+                1,
+                where=~allowed,
+                label="a condition fails",
+                transform=transform,
+                color="0.88",
+            )
+        entry = theorem.glossary[name]
+        axes.set(xscale="linear" if entry.high == 1 else "log", yscale="log")
+        lowest = float(positive.max()) * 1e-12
+        axes.set_ylim(bottom=max(axes.get_ylim()[0], lowest))
+        axes.set_xlabel(rf"${entry.latex}$  ({entry.meaning.split(';')[0]})")
         refuted = " (refuted in general)" if theorem.status.refuted else ""
         title = f"{theorem.title} [{theorem.variant}]{refuted}"
         axes.set(ylabel="bound and its terms", title=title)
         figure.legend(loc="outside right upper")
     return figure
+
+
+def _draw_curves(axes: Axes, grid: np.ndarray, curves: Mapping[str, Any]) -> None:
+    """Draw each curve that is positive somewhere; the bound is the widest line."""
+    for (term, values), line_style in zip(curves.items(), looks()):
+        curve = np.broadcast_to(values, grid.shape)
+        if not np.any(curve > 0):
+            continue
+        axes.plot(
+            grid,
+            np.where(curve > 0, curve, np.nan),
+            label=term,
+            markevery=25,
+            linewidth=2.6 if term == "bound" else 1.3,
+            **line_style,
+        )

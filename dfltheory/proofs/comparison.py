@@ -15,11 +15,10 @@ import sympy as sp
 
 from dfltheory.bounds import registry
 from dfltheory.bounds import symbols as s
-from dfltheory.bounds.inequalities.by_form import quantities
 from dfltheory.bounds.inequalities.region import Region
 from dfltheory.bounds.real_numbers import expression, need
 from dfltheory.bounds.regions import conditions_of
-from dfltheory.bounds.symbols import BUILT_IN, GLOSSARY, NEUTRAL, Quantity
+from dfltheory.bounds.symbols import GLOSSARY, NEUTRAL, Quantity
 from dfltheory.bounds.theorem import Condition, Theorem
 from dfltheory.bounds.units import Expr
 from dfltheory.errors import InputError
@@ -42,7 +41,7 @@ from dfltheory.proofs.moments import (
     sq,
 )
 from dfltheory.proofs.script import Corollary, Range, Script
-from dfltheory.proofs.script_region import ScriptRegion
+from dfltheory.proofs.script_region import ScriptRegion, glossary_of
 
 
 @dataclass(frozen=True)
@@ -103,13 +102,12 @@ def check(theorem: Theorem, script: Script | Corollary, others: Scripts = Mappin
         return _corollary(theorem, script, others)
     _check_script(script)
     facts, missing = [], []
-    with quantities({*BUILT_IN, *theorem.symbols}):
-        if script.case is not None and not _decidable(theorem, script):
-            missing.append("the condition of the cases may be no real number")
-        for case, stated in script.cases(theorem):
-            fact, lacks = _proof(stated, case)
-            facts.append(fact)
-            missing += lacks
+    if script.case is not None and not _decidable(theorem, script):
+        missing.append("the condition of the cases may be no real number")
+    for case, stated in script.cases(theorem):
+        fact, lacks = _proof(stated, case)
+        facts.append(fact)
+        missing += lacks
     lacks, used, idle = _assumptions(theorem, script, frozenset().union(*(f.uses for f in facts)))
     return _answer(theorem, tuple(facts), used, idle, [*lacks, *missing])
 
@@ -156,8 +154,8 @@ def _proof(stated: Theorem, script: Script) -> tuple[Fact, list[str]]:
         missing.append("the last fact is about another left-hand side")
     region = ScriptRegion(stated, script)
     missing += region.complaints
-    absent = {GLOSSARY[n].symbol: int(x) for n, x in NEUTRAL.items()
-              if n in BUILT_IN and n not in (*stated.needs, *stated.scope.letters)}  # fmt: skip
+    spoken = (*stated.needs, *stated.scope.letters)
+    absent = {GLOSSARY[n].symbol: int(x) for n, x in NEUTRAL.items() if n not in spoken}
     demands = [(d, d.expr.subs(absent)) for d in fact.demands]
     missing += [f"not shown: {d.why}" for d, expr in demands if not region.holds(expr, d.strict)]
     derived = sp.Add(*fact.right.values()).subs(absent)
@@ -197,7 +195,7 @@ def _assumptions(
 
 def _meanings(theorem: Theorem, script: Script, fact: Fact) -> list[str]:
     """The sums whose symbols a proof uses are those of its script; each symbol has one meaning, and that of a
-    range is new to the proof. What others have put into the glossary since is no matter."""
+    range is new to the proof."""
     missing = ["the proof has weights that its script does not name"] * bool(
         fact.lags - {PLAIN} - set(script.lags)
     )
@@ -242,16 +240,15 @@ def _corollary(theorem: Theorem, script: Corollary, others: Scripts) -> Checked:
     if not for_all_steps and source.schedule != theorem.schedule:
         missing.append(f"{theorem} and {source} have different schedules")
     schedule = theorem.schedule if for_all_steps else {}
-    with quantities({*BUILT_IN, *theorem.symbols}):
-        missing += _not_implied(theorem, source, schedule)
+    missing += _not_implied(theorem, source, schedule)
     return _answer(theorem, parent.facts, set(parent.assumptions), parent.idle, missing)
 
 
 def _not_implied(theorem: Theorem, source: Theorem, schedule: Mapping[str, Expr]) -> list[str]:
     """What is not shown of: under the corollary's conditions its schedule is in the ranges of the step sizes
     and meets the source's conditions, and then the source's bound is at most the corollary's."""
-    region = Region(conditions_of(theorem))
-    values = {GLOSSARY[name].symbol: sp.sympify(value) for name, value in schedule.items()}
+    region = Region(conditions_of(theorem), glossary=glossary_of(theorem))
+    values = {theorem.glossary[name].symbol: sp.sympify(value) for name, value in schedule.items()}
 
     def scheduled(expr: Expr) -> Expr:
         return source.expand(expr).subs(values, simultaneous=True)
@@ -259,7 +256,7 @@ def _not_implied(theorem: Theorem, source: Theorem, schedule: Mapping[str, Expr]
     missing = [
         f"not shown: {name} = {value} is in its range"
         for name, value in schedule.items()
-        if not _in_range(region, GLOSSARY[name], sp.sympify(value))
+        if not _in_range(region, theorem.glossary[name], sp.sympify(value))
     ]
     missing += [
         f"not shown: {c.name}, a condition of {source}"
@@ -279,7 +276,7 @@ def _not_implied(theorem: Theorem, source: Theorem, schedule: Mapping[str, Expr]
 
 def _in_range(region: Region, quantity: Quantity, value: Expr) -> bool:
     """Is a quantity of a schedule proved to be in its range?"""
-    if quantity.whole and not value.is_Integer:
+    if quantity.integer and not value.is_Integer:
         return False
     above = region.holds(value - sp.Rational(quantity.low), strict=quantity.open_low)
     if math.isinf(quantity.high):

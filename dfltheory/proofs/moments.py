@@ -72,7 +72,7 @@ class Lag:
         symbols = [x for x in given if x is not None]
         self._check_variables(set(symbols))
         names = [str(x) for x in symbols]
-        taken = {name for name in names if name in s.BUILT_IN or names.count(name) > 1}
+        taken = {name for name in names if name in s.GLOSSARY or names.count(name) > 1}
         taken |= set(names) & {str(x) for x in (k, lag, count)}
         need(not taken, f"{', '.join(sorted(taken))}: a sum of weights has a symbol of its own")
         plain = {x: sp.Symbol(x.name, nonnegative=True) for x in symbols}

@@ -17,7 +17,7 @@ from dfltheory.bounds.inequalities.polynomials import Interval
 from dfltheory.bounds.inequalities.region import Region
 from dfltheory.bounds.inequalities.rewriting import rational
 from dfltheory.bounds.real_numbers import expression, reality
-from dfltheory.bounds.symbols import BUILT_IN, GLOSSARY
+from dfltheory.bounds.symbols import GLOSSARY, Quantity, with_quantities
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.bounds.units import Expr
 from dfltheory.proofs.moments import count, is_zero, k, lag
@@ -26,6 +26,14 @@ if TYPE_CHECKING:
     from dfltheory.proofs.script import Range, Script
 
 _K = GLOSSARY["K"].symbol
+
+
+def glossary_of(theorem: Theorem) -> Mapping[str, Quantity]:
+    """The glossary with the quantities that a theorem adds and uses.
+
+    A script may have a symbol with the name of one that the theorem only declares.
+    """
+    return with_quantities(q for q in theorem.quantities if q.name in theorem.symbols)
 
 
 class ScriptRegion:
@@ -39,6 +47,7 @@ class ScriptRegion:
 
     def __init__(self, theorem: Theorem, script: Script):
         self.complaints: list[str] = []
+        self.glossary = glossary_of(theorem)
         self.intervals: dict[sp.Symbol, Interval] = {}
         self._values: dict[sp.Symbol, Expr] = {}
         self._totals: dict[sp.Symbol, Expr] = {}
@@ -69,7 +78,7 @@ class ScriptRegion:
         conditions += [
             Condition("steps", low, _K) for low in (k + 1, lag) if low.free_symbols & there.free_symbols
         ]
-        return Region(conditions, self.intervals).holds(there, strict)
+        return Region(conditions, self.intervals, glossary=self.glossary).holds(there, strict)
 
     def is_real(self, expr: Expr) -> bool:
         """Is it a real, finite number wherever the theorem's conditions hold?"""
@@ -126,14 +135,14 @@ class ScriptRegion:
 
     def _check_new_symbols(self, theorem: Theorem, script: Script) -> None:
         """A range names a new quantity, or the positive total of a sum's weights, which is what it is."""
-        taken = {*BUILT_IN, *theorem.symbols, *map(str, (k, lag, count))}
+        taken = {*self.glossary, *map(str, (k, lag, count))}
         taken |= {str(d.symbol) for d in theorem.definitions} | {str(symbol) for symbol in self._sum_formulas}
         totals = {str(w.at): self._sum_formulas[w.at] for w in script.lags if w.at is not None}
         names = [str(r.symbol) for r in script.ranges]
         own = {r.symbol for r in script.ranges}
         for name, declared in zip(names, script.ranges, strict=True):
             if name in totals:
-                known = name in {*BUILT_IN, *theorem.symbols} or not is_zero(declared.means - totals[name])
+                known = name in self.glossary or not is_zero(declared.means - totals[name])
             else:
                 known = name in taken
             signed = declared.symbol in (sp.Symbol(name, nonnegative=True), sp.Symbol(name, positive=True))

@@ -96,7 +96,7 @@ class RateFit:
         legend: bool = True,
     ) -> Axes:
         """Draw the points (``interval``: lower and upper limits), the fit and the predicted slope."""
-        from dfltheory.plots.runs import rate
+        from dfltheory.plots.sweeps import rate
 
         if self.vary == GAP:
             label = f"$1 - {GLOSSARY['lam'].latex}$"
@@ -213,7 +213,11 @@ def fit_points(
     exponent = fit_exponent(x, measured, confidence, deviations=deviations, limit=_LIMITS.get(vary))
     slack, terms = 0.0, ()
     if prediction is not None:
-        predicted, slack, terms = float(prediction.exponent), prediction.slack, prediction.terms
+        predicted, slack, terms = (
+            float(prediction.exponent),
+            prediction.slack,
+            prediction.terms,
+        )
     elif predicted is None and not reason:
         if np.isfinite(bound).all() and min(bound) > 0:
             predicted = fit_exponent(x, bound).estimate

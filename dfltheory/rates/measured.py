@@ -14,7 +14,9 @@ from dfltheory.errors import InputError
 from dfltheory.exact import average_over, exactly
 from dfltheory.training.history import History
 from dfltheory.training.instance import Instance
-from dfltheory.verdicts.reading import Reading, without_chance
+from dfltheory.verdicts.left_hand_side import LeftHandSide
+from dfltheory.verdicts.measures import is_deterministic
+from dfltheory.verdicts.run_values import RunValues, run_values
 
 _CLOSED_FORM_ROUNDS = 200
 """Horizon beyond which a mean over rounds is computed in closed form, where there is one."""
@@ -57,21 +59,21 @@ def measure(run: History | Instance | Measured, theorem: Theorem) -> Measured:
         return run
     if isinstance(run, Instance):
         return _measure_experiment(run, theorem)
-    reading = Reading(run, theorem)
-    if not reading.samples.size:
+    left = LeftHandSide(run, theorem)
+    if not left.samples.size:
         raise InputError(f"the run measured no round that {theorem} is about")
-    if reading.theorem.lhs.aggregate == "sum" and reading.unmeasured:
-        raise InputError(f"{theorem}: {reading.unmeasured}")
-    means = reading.columns.mean(axis=0)
+    if theorem.lhs.aggregate == "sum" and left.unmeasured:
+        raise InputError(f"{theorem}: {left.unmeasured}")
+    means = left.columns.mean(axis=0)
     # for a minimum (maximum) over rounds, the seeds deviate at the round of the least (largest) mean
-    per_seed = reading.columns[:, means.argmax() if reading.largest else means.argmin()]
+    per_seed = left.columns[:, means.argmax() if left.is_maximum else means.argmin()]
     estimate = float(per_seed.mean())
     if not np.isfinite(estimate):
         raise InputError("the run diverged: it has no exponent")
     deviations = None
-    if len(per_seed) > 1 and estimate != 0 and not without_chance(run):
+    if len(per_seed) > 1 and estimate != 0 and not is_deterministic(run):
         deviations = per_seed / estimate - 1
-    return Measured(estimate, deviations, _means(reading))
+    return Measured(estimate, deviations, _means(run_values(run, theorem)))
 
 
 def together(points: Sequence[Measured]) -> NDArray[Any] | None:
@@ -89,7 +91,7 @@ def known_values(experiment: Instance, theorem: Theorem) -> dict[str, float]:
     """Return the values of an experiment by glossary name, from its first two rounds."""
     run = _expectation(replace(experiment, rounds=2))
     run.rounds = experiment.rounds
-    return _means(Reading(run, theorem))
+    return _means(run_values(run, theorem))
 
 
 def mean_in_closed_form(experiment: Instance, theorem: Theorem) -> float | None:
@@ -147,6 +149,6 @@ def _has_ascent_step(experiment: Instance) -> bool:
     return experiment.algorithm.theory_values().get("rho", 0.0) > 0
 
 
-def _means(reading: Reading) -> dict[str, float]:
-    """Return the run's values by glossary name, means over seeds."""
-    return {name: float(np.mean(value)) for name, value in reading.values.items()}
+def _means(values: RunValues) -> dict[str, float]:
+    """Return values by glossary name, means over seeds."""
+    return {name: float(np.mean(value)) for name, value in values.items()}

@@ -20,7 +20,6 @@ import numpy as np
 import sympy as sp
 
 from dfltheory.bounds.rates import Monomial, scheduled
-from dfltheory.bounds.symbols import GLOSSARY
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.bounds.tree import from_text
 from dfltheory.errors import InputError, UnknownNameError
@@ -221,7 +220,7 @@ def order(theorem: Theorem, row: Monomial, vary: str) -> Order:
         arguments = sorted(expression.free_symbols, key=str)
         function = sp.lambdify(arguments, expression, modules="mpmath")
         for place in places:
-            values = {name: 0.5 if GLOSSARY[name].high == 1 else 3.0 for name in symbols}
+            values = {name: 0.5 if name in theorem.shares else 3.0 for name in symbols}
             values |= dict.fromkeys(names, mpmath.mpf(place))
             sizes.append(mpmath.log(abs(function(*(values[name] for name in symbols)))))
         slope = float((sizes[1] - sizes[0]) / mpmath.log(100))

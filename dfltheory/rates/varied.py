@@ -10,15 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dfltheory import graphs
-from dfltheory.bounds.symbols import GLOSSARY
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.errors import InputError
 from dfltheory.graphs.matrices import to_dense
 from dfltheory.rates.measured import known_values
 from dfltheory.rates.predicted import GAP
-from dfltheory.training.document import options_of
 from dfltheory.training.instance import Instance, make_network, make_task
-from dfltheory.verdicts.schedule import letters_of
+from dfltheory.training.options import options_of
+from dfltheory.verdicts.schedule import hyperparameter_fields
 
 TASK_OPTIONS = {"m": "m", "sigma_l": "sigma", "sigma_g": "zeta", "sigma_u": "sigma_u", "sigma_v": "sigma_v"}
 """Glossary name -> the option of a named task that sets it."""
@@ -43,17 +42,19 @@ def with_value(experiment: Instance, theorem: Theorem, vary: str, value: float) 
     InputError
         If the experiment cannot be varied in this quantity.
     """
-    if vary in GLOSSARY:
-        GLOSSARY[vary].check(value)
+    quantity = theorem.glossary.get(vary)
+    if quantity is not None:
+        quantity.check(value)
+    integer = quantity is not None and quantity.integer
     factors = step_factors(theorem, {**known_values(experiment, theorem), "rho0": 1.0})
     if vary == "rho0":
         factors["rho"] = value
-    changed = _with_value(experiment, vary, value)
+    changed = _with_value(experiment, vary, int(value) if integer else float(value))
     if vary in factors:
         return changed  # the schedule is what is varied
     scheduled = theorem.step_sizes(**{**known_values(changed, theorem), "rho0": 1.0})
     steps = {name: factors[name] * step for name, step in scheduled.items() if name in factors}
-    own = letters_of(type(changed.algorithm), steps)
+    own = hyperparameter_fields(type(changed.algorithm), steps)
     return replace(changed, algorithm=replace(changed.algorithm, **own))
 
 
@@ -86,14 +87,13 @@ def _with_value(experiment: Instance, vary: str, value: float) -> Instance:
     if vary == "rho0":
         return experiment
     if vary in hyperparameters:
-        number = int(value) if GLOSSARY[vary].whole else float(value)
-        return replace(experiment, algorithm=replace(algorithm, **{hyperparameters[vary]: number}))
+        return replace(experiment, algorithm=replace(algorithm, **{hyperparameters[vary]: value}))
     return _with_task_option(experiment, vary, value)
 
 
 def _with_task_option(experiment: Instance, vary: str, value: float) -> Instance:
     """Return the experiment with a named task that is built with another value of one option."""
-    task, document = experiment.told.get("task", (None, {}))
+    task, document = experiment.sources.get("task", (None, {}))
     option = TASK_OPTIONS.get(vary)
     if task is not experiment.task or option not in options_of("task", document["name"]):
         raise InputError(
@@ -103,13 +103,13 @@ def _with_task_option(experiment: Instance, vary: str, value: float) -> Instance
     number = int(value) if vary == "m" else float(value)
     document = {**document, option: number}
     task = make_task(document, None)
-    changed = replace(experiment, task=task, told={**experiment.told, "task": (task, document)})
+    changed = replace(experiment, task=task, sources={**experiment.sources, "task": (task, document)})
     return changed if vary != "m" or experiment.network is None else _with_network(experiment, changed)
 
 
 def _with_network(experiment: Instance, changed: Instance) -> Instance:
     """Return ``changed`` with the experiment's network for as many clients, at the experiment's gap."""
-    network, document = experiment.told.get("topology", (None, {}))
+    network, document = experiment.sources.get("topology", (None, {}))
     if network is not experiment.network or "name" not in document:
         raise InputError(
             "the network of this experiment has a fixed number of clients: name it in a document, or give a "

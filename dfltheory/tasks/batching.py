@@ -203,7 +203,8 @@ def dense_layers(module: nn.Module) -> list[tuple[str, str | None, type[nn.Modul
     layers: list[tuple[str, str | None, type[nn.Module] | None]] = []
     for name, part in parts.items():
         if type(part) is nn.Linear:
-            weight, bias = (f"{name}.{letter}".lstrip(".") for letter in ("weight", "bias"))
+            weight = f"{name}.weight".lstrip(".")
+            bias = f"{name}.bias".lstrip(".")
             layers.append((weight, None if part.bias is None else bias, None))
         elif type(part) in _ACTIVATIONS and layers and layers[-1][2] is None:
             layers[-1] = (*layers[-1][:2], type(part))

@@ -75,8 +75,8 @@ def _put_in_place(entry: FileSet, base: Path, packed: Path, temporary: Path) -> 
         raise DataError(f"{packed.name} does not contain the folder {entry.folder}")
     bad = next((state for state in verify(entry, unpacked) if state.state != "ok"), None)
     if bad is not None:
-        told = bad.detail.replace(f"{unpacked}{os.sep}", "")
-        raise DataError(f"{entry.name}: the archive is the official one, but {told}")
+        detail = bad.detail.replace(f"{unpacked}{os.sep}", "")
+        raise DataError(f"{entry.name}: the archive is the official one, but {detail}")
     target = base / entry.folder
     if target.exists():
         os.replace(target, temporary / "old")

@@ -27,7 +27,7 @@ _MODEL = {
     "cifar100": "resnet18",
     "tiny_imagenet": "resnet18",
 }
-"""The papers' network, which a task takes unless told; of other sets ``softmax``."""
+"""The papers' network, which a task uses by default; for other data sets ``softmax``."""
 
 _LARGE = 10**8
 """Training pixels above which images stay bytes until a minibatch needs them."""
@@ -105,7 +105,7 @@ def digits(
 ) -> Supervised:
     """The bundled handwritten digits (real; no download) over m clients.
 
-    1442 training and 355 test images of 8 x 8 pixels. ``model``: ``softmax`` (unless told), ``mlp``, or any
+    1442 training and 355 test images of 8 x 8 pixels. ``model``: ``softmax`` (default), ``mlp``, or any
     module; ``partition`` and other options as :func:`image_task` has them. Constants that are not proved are
     estimated (and marked so) along a short gradient descent when they are first asked for.
     """

@@ -81,8 +81,8 @@ def read_idx(path: str | os.PathLike[str]) -> NDArray[np.uint8]:
         _refuse_large(path, "announces", size)
         raw = _at_most(stream, size + 1)  # all of them, and whether there are more
     if len(raw) != size or not size:
-        told, found = " x ".join(map(str, shape)), "more" if len(raw) > size else len(raw)
-        raise DataError(f"{path} announces {told} bytes and holds {found}: it is truncated or damaged")
+        declared, found = " x ".join(map(str, shape)), "more" if len(raw) > size else len(raw)
+        raise DataError(f"{path} announces {declared} bytes and holds {found}: it is truncated or damaged")
     return np.frombuffer(raw, np.uint8).reshape(shape)
 
 
@@ -164,7 +164,7 @@ def read_cifar_batch(path: str | os.PathLike[str], classes: int) -> tuple[Pixels
         )
     labels = content[key]
     match content[b"data"]:  # an array: ..., its type, ..., whether it lies by columns, its bytes
-        case [*told, bool(by_columns), bytes(raw)] if b"u1" in told and raw and len(raw) % 3072 == 0:
+        case [*header, bool(by_columns), bytes(raw)] if b"u1" in header and raw and len(raw) % 3072 == 0:
             data = np.frombuffer(raw, np.uint8).reshape((-1, 3072), order="F" if by_columns else "C")
         case _:
             raise DataError(f"{path}: 'data' is not an array of unsigned bytes of shape (n, 3072)")
@@ -211,8 +211,8 @@ def tiny_imagenet_index(
 
     Names that lead out of their folder, and links that lead out of ``folder``, are refused.
     """
-    listed, told = folder / "wnids.txt", folder / "val" / "val_annotations.txt"
-    ids, rows = sorted(_lines(listed)), [line.split("\t") for line in _lines(told) if line.strip()]
+    listed, annotations = folder / "wnids.txt", folder / "val" / "val_annotations.txt"
+    ids, rows = sorted(_lines(listed)), [line.split("\t") for line in _lines(annotations) if line.strip()]
     if len(ids) != classes:
         raise DataError(f"{listed} lists {len(ids)} classes, not {classes}")
     _refuse_paths(listed, ids)
@@ -224,8 +224,8 @@ def tiny_imagenet_index(
             raise DataError(f"{folder / 'train' / wnid} has {len(images)} images, not {per_class}")
         train += [(image, number[wnid]) for image in images]
     if len(rows) != held_out or any(len(row) < 2 or row[1] not in number for row in rows):
-        raise DataError(f"{told} does not label {held_out} images")
-    _refuse_paths(told, [row[0] for row in rows])
+        raise DataError(f"{annotations} does not label {held_out} images")
+    _refuse_paths(annotations, [row[0] for row in rows])
     held = [(folder / "val" / "images" / row[0], number[row[1]]) for row in rows]
     for path, _ in held:
         if not path.is_file():

@@ -44,7 +44,7 @@ class Layout:
 
 
 def refuse_unfit(module: nn.Module, dtype: torch.dtype | None = None) -> None:
-    """One clear line for modules that cannot be trained as they are, in the precision asked for.
+    """Raise InputError for modules that cannot be trained in the given precision.
 
     Their forward pass changes state, or parameters are whole numbers or frozen.
     """
@@ -102,7 +102,7 @@ class _Chance(TorchDispatchMode):
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         before, given = torch.get_rng_state(), kwargs or {}
         out = func(*args, **given)
-        if torch.Tag.nondeterministic_seeded in func.tags:  # some of these draw where they are told to only
+        if torch.Tag.nondeterministic_seeded in func.tags:  # some of these draw only with certain arguments
             own = any(isinstance(value, torch.Generator) for value in (*args, *given.values()))
             self.drawn |= own or not torch.equal(before, torch.get_rng_state())
         return out
@@ -117,13 +117,13 @@ def refuse_mismatch(
 ) -> Tensor:
     """Refuse data that the module cannot take: ``one`` prepared input (1, ...), all targets, as classes.
 
-    A ``loss`` that is told is tried too; that torch would stretch targets to outputs counts as a mismatch.
+    A given ``loss`` is tried too; broadcasting of targets to outputs counts as a mismatch.
     Returns the outputs.
     """
-    told = f"inputs of shape {tuple(one.shape[1:])}"
+    description = f"inputs of shape {tuple(one.shape[1:])}"
     if not one.is_floating_point():
-        told += f" of whole numbers ({one.dtype}; give X.float(), or a preprocess that does)"
-    out = _or_refused(f"the module cannot take {told}", lambda: module(one))
+        description += f" of whole numbers ({one.dtype}; give X.float(), or a preprocess that does)"
+    out = _or_refused(f"the module cannot take {description}", lambda: module(one))
     if not isinstance(out, Tensor):
         raise InputError(
             f"the module returns a {type(out).__name__}, not one tensor: wrap it so that it does"
@@ -134,8 +134,8 @@ def refuse_mismatch(
             raise InputError(f"example {k} has the label {y[k]}: the module knows 0 to {out.shape[1] - 1}")
     if loss is not None:
         gives, wanted = tuple(out.shape[1:]), tuple(y.shape[1:])
-        told = f"the loss cannot hold outputs of shape {gives} against targets of shape {wanted}"
-        _or_refused(told, lambda: loss(out, y[:1]))
+        description = f"the loss cannot hold outputs of shape {gives} against targets of shape {wanted}"
+        _or_refused(description, lambda: loss(out, y[:1]))
     return out
 
 

@@ -73,7 +73,7 @@ class Gaussian(Noise):
 class FiniteSupport(Noise):
     """xi_i uniform over n given shifts, as a minibatch is one of finitely many; every expectation is a sum.
 
-    ``shifts``: (n, d) for all clients alike, or (m, n, d); each client's shifts must sum to zero.
+    ``shifts``: (n, d) equal for all clients, or (m, n, d); each client's shifts must sum to zero.
     """
 
     def __init__(self, shifts: Tensor | Sequence):

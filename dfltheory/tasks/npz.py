@@ -128,8 +128,8 @@ def _network(model: str | nn.Module, clients: list[Any], seed: int) -> nn.Module
         try:
             made = made() if callable(made) and not isinstance(made, nn.Module) else made
         except Exception as wrong:  # whatever a user's own code raises
-            told = " ".join(f"{type(wrong).__name__}: {wrong}".split())
-            raise InputError(f"model = {model} is not made without arguments: {told}") from wrong
+            reason = " ".join(f"{type(wrong).__name__}: {wrong}".split())
+            raise InputError(f"model = {model} is not made without arguments: {reason}") from wrong
     if not isinstance(made, nn.Module):
         raise InputError(f"model = {model} neither is nor makes a torch.nn.Module")
     return made

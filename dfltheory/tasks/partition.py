@@ -39,7 +39,7 @@ class Partition:
     def statistics(self) -> dict[str, float]:
         """Sizes, labels per client, and how far the clients' label distributions are from the whole one.
 
-        ``label_distance`` is the mean over clients of the total variation distance, 0 (all alike) to 1.
+        ``label_distance`` is the mean over clients of the total variation distance, 0 (all identical) to 1.
         """
         sizes = self.counts.sum(1)
         ratios = self.counts / sizes[:, None]

@@ -276,7 +276,7 @@ def quadratic(
     ----------
     m, d : clients, parameters
     L, mu : max_i ||A_i||, and the least eigenvalue of the mean Hessian, 0 <= mu <= L [c s^-2]
-    zeta : sqrt((1/m) sum_i ||grad f_i(x*)||^2), 1 unless told (0 for m = 1); with common Hessians sigma_g =
+    zeta : sqrt((1/m) sum_i ||grad f_i(x*)||^2), by default 1 (0 for m = 1); with common Hessians sigma_g =
         zeta everywhere [c s^-1]
     sigma : sigma_l, the root mean square of the gradient noise [c s^-1]
     hessians : ``common`` (the spectrum runs evenly from mu to L, in random eigenvectors), ``diagonal``

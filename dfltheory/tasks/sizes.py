@@ -9,13 +9,14 @@ from dfltheory.errors import InputError
 
 
 def refuse_beyond_memory(task: str, numbers: float, advice: str = "take smaller sizes", **sizes: int) -> None:
-    """One clear line (InputError) that ends in ``advice``, where there is no memory for so many numbers in
-    float64, which a task of these sizes holds at the least while it is made."""
+    """Raise InputError, with ``advice``, if there is no memory for a number of float64 values.
+
+    A task of these sizes needs at least so many while it is created."""
     needed, there = 8 * numbers, memory()
     if needed > there:
-        told = ", ".join(f"{name} = {size}" for name, size in sizes.items())
+        listed = ", ".join(f"{name} = {size}" for name, size in sizes.items())
         raise InputError(
-            f"the task {task} with {told} needs at least {needed / 1e9:.3g} GB of memory, and this machine"
+            f"the task {task} with {listed} needs at least {needed / 1e9:.3g} GB of memory, and this machine"
             f" has {there / 1e9:.3g} GB: {advice}"
         )
 

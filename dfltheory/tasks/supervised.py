@@ -52,7 +52,7 @@ class Batch:
 class Supervised(Task):
     """f_i(x) = (m p_i / n_i) sum_j loss(module_x(X_ij), y_ij) + (weight_decay / 2)||x||^2, f their mean.
 
-    Unless told, p_i = 1/m: every client counts the same, whatever its n_i. The module's parameters, flattened
+    By default p_i = 1/m: all clients have equal weights, whatever its n_i. The module's parameters, flattened
     in the order of ``named_parameters``, are the vector x of length d; they are viewed, never copied through
     a state_dict.
 
@@ -65,7 +65,7 @@ class Supervised(Task):
     batch : B examples a minibatch; ``None``: all of a client's examples, so that gradients are exact
     test : ``(X, y)`` for all clients, or a list with one pair for each client
     loss : ``cross_entropy`` or ``mse``, or a function (outputs, targets) -> mean over the examples;
-        unless told, cross-entropy for whole-number targets and mean squared error for others
+        by default cross-entropy for whole-number targets and mean squared error for others
     sampling : ``iid`` with replacement, as the theory has it, or ``epochs``: reshuffled at each round's start
         and after each pass, as the papers' experiments have it
     weights : p_i, which sum to 1: ``uniform``, ``sizes`` (n_i / n, as in FedAvg, so that every example counts

@@ -31,10 +31,10 @@ def matrix(value: Any, name: str) -> Tensor:
     return rows
 
 
-def of_size(apart: Tensor, size: float, at: Tensor | None = None) -> Tensor:
-    """Vectors (m, d), scaled to this root mean square over clients (with ``at``, of apart @ at)."""
-    now = float((apart if at is None else apart @ at).square().sum(-1).mean().sqrt())
-    return apart * (size / now if now > 0 else 0.0)
+def of_size(deviations: Tensor, size: float, at: Tensor | None = None) -> Tensor:
+    """Vectors (m, d), scaled to this root mean square over clients (with ``at``, of deviations @ at)."""
+    now = float((deviations if at is None else deviations @ at).square().sum(-1).mean().sqrt())
+    return deviations * (size / now if now > 0 else 0.0)
 
 
 class Synthetic(Task):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import abc
 from collections.abc import Callable, Sequence
 from functools import cached_property, partial
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import torch
 from torch import Tensor
@@ -34,6 +34,9 @@ class Task(abc.ABC):
     device: torch.device
     name: str = "task"
     shared: slice | Tensor | None = None
+    oracle_methods: ClassVar[tuple[str, ...]] = ()
+    """Further methods (x, batch) -> tensor (S, m, ...), one client independent of another, that algorithms
+    may call in training as ``grad.NAME(x, batch)``."""
     arguments: dict[str, str]
     """Digests of the arguments that the task was made with, and the name of its class."""
 
@@ -103,7 +106,7 @@ class Task(abc.ABC):
         part = object.__new__(type(self))
         own = vars(part)
         own.update(vars(self), m=rows.stop - rows.start)
-        for name in ("gradient", "balanced_gradient"):
+        for name in ("gradient", "balanced_gradient", *self.oracle_methods):
             own[name] = partial(_among_all, getattr(self, name), self.m, rows)
         return part
 

@@ -1,7 +1,7 @@
-"""What users test their own with: Hypothesis strategies for networks, and a contract suite for algorithms.
+"""Tools for users' own tests: Hypothesis strategies, an algorithm suite, and claims.
 
-The strategies need the ``hypothesis`` package (extra ``[testing]``); :func:`check_algorithm` does not. See
-docs/property-testing.md for examples.
+The strategies and claims need the ``hypothesis`` package (extra ``[testing]``);
+:func:`check_algorithm` does not. Examples are in docs/property-testing.md.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from dfltheory.testing.algorithms import check_algorithm
 
 if TYPE_CHECKING:
+    from dfltheory.testing.claims import BrokenClaimError, check_claim
     from dfltheory.testing.networks import (
         NearMiss,
         column_stochastic_matrices,
@@ -23,12 +24,12 @@ if TYPE_CHECKING:
         push_sum_sequences,
         strongly_connected_digraphs,
     )
-    from dfltheory.testing.respects import BrokenClaimError, check_claim
 
 _CLAIMS = ("BrokenClaimError", "check_claim")
 
 
 def __getattr__(name: str) -> Any:
+    """Import a name that needs hypothesis when it is first used."""
     if name not in __all__:
         raise AttributeError(f"module {__name__} has no attribute {name}")
     try:
@@ -36,8 +37,8 @@ def __getattr__(name: str) -> Any:
     except ImportError as error:
         message = f"dfltheory.testing.{name} needs hypothesis: pip install '.[testing]'"
         raise ImportError(message) from error
-    home = "respects" if name in _CLAIMS else "networks"
-    return getattr(import_module(f"dfltheory.testing.{home}"), name)
+    module = "claims" if name in _CLAIMS else "networks"
+    return getattr(import_module(f"dfltheory.testing.{module}"), name)
 
 
 __all__ = [

@@ -1,7 +1,8 @@
-"""Strategies for graphs, admissible mixing matrices and sequences, and near-misses of them."""
+"""Hypothesis strategies for graphs, mixing matrices, sequences and near misses."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import networkx as nx
@@ -15,62 +16,121 @@ from dfltheory.graphs.sequences import Periodic
 
 @dataclass(frozen=True, eq=False)
 class NearMiss:
-    """A matrix that breaks exactly one ``law`` of its list, by construction, at ``place`` (i, j)."""
+    """A matrix that breaks exactly one law.
+
+    Attributes
+    ----------
+    W : (m, m) array
+        The matrix.
+    law : str
+        The law that it breaks.
+    place : pair of int
+        Row and column of the violation.
+    """
 
     W: np.ndarray
     law: str
     place: tuple[int, int]
 
 
-class Shown(nx.Graph):
-    """A graph that Hypothesis can show: its nodes and links in place of an address in memory."""
+class ReadableGraph(nx.Graph):
+    """A graph whose ``repr`` lists its nodes and edges, for Hypothesis' reports."""
 
     def __repr__(self) -> str:
-        return f"{'digraph' if self.is_directed() else 'graph'} of {len(self)}: {list(self.edges)}"
+        kind = "digraph" if self.is_directed() else "graph"
+        return f"{kind} of {len(self)}: {list(self.edges)}"
 
 
-class ShownDigraph(nx.DiGraph):
-    """The same for arcs."""
+class ReadableDiGraph(nx.DiGraph):
+    """A directed graph whose ``repr`` lists its nodes and arcs."""
 
-    __repr__ = Shown.__repr__
+    __repr__ = ReadableGraph.__repr__
 
 
 @st.composite
 def connected_graphs(draw: st.DrawFn, min_m: int = 1, max_m: int = 12) -> nx.Graph:
-    """Connected undirected graphs with nodes 0..m-1: a random tree and some more links."""
+    """Draw connected undirected graphs: a random tree and additional edges.
+
+    Parameters
+    ----------
+    min_m, max_m : int
+        Smallest and largest number of nodes.
+
+    Returns
+    -------
+    networkx.Graph
+        Nodes are 0..m-1; there are no self-loops.
+    """
     m = draw(st.integers(min_m, max_m))
-    graph = Shown()
+    graph = ReadableGraph()
     graph.add_nodes_from(range(m))
-    graph.add_edges_from((i, draw(st.integers(0, i - 1))) for i in range(1, m))
-    graph.add_edges_from(draw(_links(m)))
+    for node in range(1, m):
+        graph.add_edge(node, draw(st.integers(0, node - 1)))
+    graph.add_edges_from(draw(_node_pairs(m)))
     return graph
 
 
 @st.composite
 def strongly_connected_digraphs(draw: st.DrawFn, min_m: int = 1, max_m: int = 10) -> nx.DiGraph:
-    """Strongly connected digraphs with nodes 0..m-1: a directed cycle in random order and more arcs."""
+    """Draw strongly connected digraphs: a directed cycle and additional arcs.
+
+    Parameters
+    ----------
+    min_m, max_m : int
+        Smallest and largest number of nodes.
+
+    Returns
+    -------
+    networkx.DiGraph
+        Nodes are 0..m-1; there are no self-loops.
+    """
     m = draw(st.integers(min_m, max_m))
     order = draw(st.permutations(range(m)))
-    graph = ShownDigraph()
+    graph = ReadableDiGraph()
     graph.add_nodes_from(range(m))
-    graph.add_edges_from((a, b) for a, b in zip(order, order[1:] + order[:1]) if a != b)
-    graph.add_edges_from(draw(_links(m)))
+    for start, end in zip(order, order[1:] + order[:1]):
+        if start != end:
+            graph.add_edge(start, end)
+    graph.add_edges_from(draw(_node_pairs(m)))
     return graph
 
 
 @st.composite
 def mixing_matrices(draw: st.DrawFn, min_m: int = 1, max_m: int = 12) -> np.ndarray:
-    """Matrices (m, m) that satisfy Definition 1: W = I - sum_e w_e L_e with w_e > 0, scaled to w_ii > 0.
+    """Draw matrices that satisfy Definition 1.
 
-    Every admissible W on a connected graph has this form; the weights of links are drawn independently.
+    Each is I - sum_e w_e L_e with independent weights w_e > 0 of the edges e of a
+    connected graph, scaled so that all w_ii > 0. Every matrix that satisfies
+    Definition 1 has this form.
+
+    Parameters
+    ----------
+    min_m, max_m : int
+        Smallest and largest number of clients.
+
+    Returns
+    -------
+    (m, m) array
+        Symmetric and doubly stochastic.
     """
     graph = draw(connected_graphs(min_m, max_m))
-    return _weighted(draw, graph)
+    return _draw_weights(draw, graph)
 
 
 @st.composite
 def column_stochastic_matrices(draw: st.DrawFn, min_m: int = 1, max_m: int = 10) -> np.ndarray:
-    """Push-sum matrices P (m, m): columns sum to one, p_ii > 0, strongly connected; rows sum as they like."""
+    """Draw push-sum matrices P on strongly connected digraphs.
+
+    Parameters
+    ----------
+    min_m, max_m : int
+        Smallest and largest number of clients.
+
+    Returns
+    -------
+    (m, m) array
+        Columns sum to 1 and p_ii > 0; rows can have any sum.
+    """
     graph = draw(strongly_connected_digraphs(min_m, max_m))
     share = st.floats(0.05, 1.0)
     for _, _, data in graph.edges(data=True):
@@ -80,77 +140,109 @@ def column_stochastic_matrices(draw: st.DrawFn, min_m: int = 1, max_m: int = 10)
 
 @st.composite
 def mixing_sequences(draw: st.DrawFn, min_m: int = 1, max_m: int = 10, max_period: int = 4) -> Periodic:
-    """Periodic sequences of matrices that each satisfy Definition 1, on one set of clients."""
+    """Draw periodic sequences of matrices that each satisfy Definition 1.
+
+    Parameters
+    ----------
+    min_m, max_m : int
+        Smallest and largest number of clients.
+    max_period : int
+        Largest period.
+
+    Returns
+    -------
+    Periodic
+        The sequence.
+    """
     m = draw(st.integers(min_m, max_m))
     period = draw(st.integers(1, max_period))
-    return Periodic(tuple(draw(mixing_matrices(m, m)) for _ in range(period)))
+    matrices = [draw(mixing_matrices(m, m)) for _ in range(period)]
+    return Periodic(tuple(matrices))
 
 
 @st.composite
 def push_sum_sequences(draw: st.DrawFn, min_m: int = 2, max_m: int = 7, max_period: int = 4) -> Periodic:
-    """Periodic column-stochastic sequences whose links are strongly connected only together, over a period.
+    """Draw periodic column-stochastic sequences that are connected over a period.
 
-    The arcs of one strongly connected graph are dealt out over the rounds, so that a single round need not
-    be connected, and the smallest window may be as long as the period.
+    The arcs of one strongly connected digraph are distributed over the rounds. A
+    single round need not be connected, and the smallest connected window can be as
+    long as the period.
+
+    Parameters
+    ----------
+    min_m, max_m : int
+        Smallest and largest number of clients.
+    max_period : int
+        Largest period.
+
+    Returns
+    -------
+    Periodic
+        The sequence.
     """
     graph = draw(strongly_connected_digraphs(min_m, max_m))
     period = draw(st.integers(1, max_period))
     arcs = list(graph.edges)
     rounds = [np.eye(len(graph)) for _ in range(period)]
-    for j, i in arcs:
-        rounds[draw(st.integers(0, period - 1))][i, j] = 1.0
+    for sender, receiver in arcs:
+        chosen = draw(st.integers(0, period - 1))
+        rounds[chosen][receiver, sender] = 1.0
     return Periodic(tuple(P / P.sum(axis=0) for P in rounds))
 
 
 @st.composite
 def near_misses(draw: st.DrawFn, min_m: int = 4, max_m: int = 10, law: str | None = None) -> NearMiss:
-    """Matrices that break exactly one law of Definition 1, and which one (a name of ``DEFINITION_1``).
+    """Draw matrices that break exactly one law of Definition 1.
 
-    Laws: "finite", "range", "self-weights", "symmetry", "null space", "row sums" (with the column of the
-    same number, as symmetry demands) and "spectrum" (periodic, with zero diagonal as it must have).
+    Parameters
+    ----------
+    min_m, max_m : int
+        Smallest and largest number of clients; at least 4.
+    law : str, optional
+        The law to break: "finite", "range", "self-weights", "symmetry", "row sums"
+        (with the column of the same number, because W stays symmetric), "null space"
+        or "spectrum" (with a zero diagonal). By default it is drawn.
+
+    Returns
+    -------
+    NearMiss
+        The matrix, the law and the place.
     """
-    known = ("finite", "range", "self-weights", "symmetry", "row sums", "null space", "spectrum")
-    law = law or draw(st.sampled_from(known))
+    law = law or draw(st.sampled_from(_LAWS))
     m = draw(st.integers(max(min_m, 4), max_m))
     size = draw(st.floats(1e-6, 0.01))
     if law == "null space":
-        cut = draw(st.integers(1, m - 1))
-        W = np.zeros((m, m))
-        W[:cut, :cut], W[cut:, cut:] = (
-            draw(mixing_matrices(cut, cut)),
-            draw(mixing_matrices(m - cut, m - cut)),
-        )
-        return NearMiss(W, law, (0, cut))
-    if law == "spectrum":  # a ring of even length whose clients keep nothing of their own
-        n = m + m % 2
-        W = np.roll(np.eye(n), 1, axis=0) / 2 + np.roll(np.eye(n), -1, axis=0) / 2
-        return NearMiss(W, law, (0, 0))
-    W = draw(mixing_matrices(m, m)) * 0.5 + 0.5 / m  # every weight well above 0
-    i, j, k = draw(st.permutations(range(m)))[:3]
+        return _draw_disconnected(draw, m)
+    if law == "spectrum":
+        return _periodic_ring(m)
+    W = draw(mixing_matrices(m, m)) * 0.5 + 0.5 / m  # keeps every weight far above 0
+    nodes = draw(st.permutations(range(m)))[:3]
     if law == "finite":
+        i, j = nodes[:2]
         W[i, j] = W[j, i] = draw(st.sampled_from([np.nan, np.inf, -np.inf]))
-    elif law == "row sums":
-        W[i, i] += size
-        j = i
-    elif law == "symmetry":  # along a cycle of three: all sums stay
-        for a, b in ((i, j), (j, k), (k, i)):
-            W[a, b] += size
-            W[b, a] -= size
-    elif law == "range":  # a negative weight, made good on the diagonal
-        _move_to_diagonal(W, i, j, W[i, j] + size)
-    else:  # self-weights: the least w_ii is dealt out over its links, which the other diagonals pay for
-        i = j = int(np.argmin(W.diagonal()))
-        share = W[i, i] / (m - 1)
-        for other in set(range(m)) - {i}:
-            _move_to_diagonal(W, i, other, -share)
-        W[i, i] = 0.0
-    return NearMiss(W, law, (i, j))
+        return NearMiss(W, law, (i, j))
+    break_law = _WAYS_TO_BREAK[law]
+    return NearMiss(W, law, break_law(W, nodes, size))
 
 
 @st.composite
 def push_sum_near_misses(draw: st.DrawFn, min_m: int = 3, max_m: int = 8, law: str | None = None) -> NearMiss:
-    """Matrices that break exactly one law of ``PUSH_SUM``: all but its shape."""
-    law = law or draw(st.sampled_from(("finite", "column sums", "range", "self-weights", "connectivity")))
+    """Draw matrices that break exactly one law of push-sum matrices.
+
+    Parameters
+    ----------
+    min_m, max_m : int
+        Smallest and largest number of clients; at least 3.
+    law : str, optional
+        The law to break: "finite", "column sums", "range", "self-weights" or
+        "connectivity". By default it is drawn.
+
+    Returns
+    -------
+    NearMiss
+        The matrix, the law and the place.
+    """
+    law = law or draw(st.sampled_from(_PUSH_SUM_LAWS))
     m = draw(st.integers(max(min_m, 3), max_m))
     P = draw(column_stochastic_matrices(m, m)) * 0.5 + 0.5 / m
     i, j = draw(st.permutations(range(m)))[:2]
@@ -166,34 +258,122 @@ def push_sum_near_misses(draw: st.DrawFn, min_m: int = 3, max_m: int = 8, law: s
         P[i, j] += P[j, j]
         P[j, j] = 0.0
         i = j
-    else:  # client j hears no other
+    else:  # connectivity: client j receives nothing from the others
         P[j, :] = np.eye(m)[j] * P[j, j]
         P /= P.sum(axis=0)
     return NearMiss(P, law, (i, j))
 
 
-def _links(m: int) -> st.SearchStrategy[list[tuple[int, int]]]:
-    node = st.integers(0, max(m - 1, 0))
-    return (
-        st.lists(st.tuples(node, node).filter(lambda e: e[0] != e[1]), max_size=2 * m)
-        if m > 1
-        else st.just([])
-    )
+_LAWS = (
+    "finite",
+    "range",
+    "self-weights",
+    "symmetry",
+    "row sums",
+    "null space",
+    "spectrum",
+)
+_PUSH_SUM_LAWS = ("finite", "column sums", "range", "self-weights", "connectivity")
+
+Nodes = list[int]
+Place = tuple[int, int]
 
 
-def _weighted(draw: st.DrawFn, graph: nx.Graph) -> np.ndarray:
+def _draw_disconnected(draw: st.DrawFn, m: int) -> NearMiss:
+    """Draw a matrix of two parts without edges between them."""
+    cut = draw(st.integers(1, m - 1))
+    W = np.zeros((m, m))
+    W[:cut, :cut] = draw(mixing_matrices(cut, cut))
+    W[cut:, cut:] = draw(mixing_matrices(m - cut, m - cut))
+    return NearMiss(W, "null space", (0, cut))
+
+
+def _periodic_ring(m: int) -> NearMiss:
+    """Return a ring of even length without self-weights, with eigenvalue -1."""
+    even = m + m % 2
+    identity = np.eye(even)
+    W = np.roll(identity, 1, axis=0) / 2 + np.roll(identity, -1, axis=0) / 2
+    return NearMiss(W, "spectrum", (0, 0))
+
+
+def _break_row_sum(W: np.ndarray, nodes: Nodes, size: float) -> Place:
+    i = nodes[0]
+    W[i, i] += size
+    return (i, i)
+
+
+def _break_symmetry(W: np.ndarray, nodes: Nodes, size: float) -> Place:
+    """Shift weight along a cycle of three nodes, which preserves all sums."""
+    i, j, k = nodes
+    for start, end in ((i, j), (j, k), (k, i)):
+        W[start, end] += size
+        W[end, start] -= size
+    return (i, j)
+
+
+def _break_range(W: np.ndarray, nodes: Nodes, size: float) -> Place:
+    """Make a weight negative and add its amount to the diagonal."""
+    i, j = nodes[:2]
+    _move_to_diagonal(W, i, j, W[i, j] + size)
+    return (i, j)
+
+
+def _break_self_weight(W: np.ndarray, nodes: Nodes, size: float) -> Place:
+    """Distribute the smallest self-weight over the edges of its node.
+
+    The self-weights of the other nodes decrease by the same amounts.
+    """
+    m = len(W)
+    i = int(np.argmin(W.diagonal()))
+    share = W[i, i] / (m - 1)
+    for other in set(range(m)) - {i}:
+        _move_to_diagonal(W, i, other, -share)
+    W[i, i] = 0.0
+    return (i, i)
+
+
+_WAYS_TO_BREAK: dict[str, Callable[[np.ndarray, Nodes, float], Place]] = {
+    "row sums": _break_row_sum,
+    "symmetry": _break_symmetry,
+    "range": _break_range,
+    "self-weights": _break_self_weight,
+}
+"""Functions that change a matrix in place and return the place of the violation."""
+
+
+def _node_pairs(m: int) -> st.SearchStrategy[list[tuple[int, int]]]:
+    """Return a strategy for lists of pairs of different nodes."""
+    if m <= 1:
+        return st.just([])
+    node = st.integers(0, m - 1)
+    pair = st.tuples(node, node).filter(_are_different)
+    return st.lists(pair, max_size=2 * m)
+
+
+def _are_different(pair: tuple[int, int]) -> bool:
+    return pair[0] != pair[1]
+
+
+def _draw_weights(draw: st.DrawFn, graph: nx.Graph) -> np.ndarray:
+    """Draw edge weights and return the mixing matrix of the weighted graph."""
     m = graph.number_of_nodes()
     i, j = np.array([*graph.edges], dtype=int).reshape(-1, 2).T
-    w = np.array(draw(st.lists(st.floats(0.05, 1.0), min_size=len(i), max_size=len(i))))
+    count = len(i)
+    weights = draw(st.lists(st.floats(0.05, 1.0), min_size=count, max_size=count))
     W = np.zeros((m, m))
-    W[i, j] = W[j, i] = w
-    kept = draw(st.floats(0.02, 0.9))  # the least self-weight
-    W *= (1 - kept) / max(float(W.sum(axis=1).max()), 1e-9) if m > 1 else 1.0
+    W[i, j] = W[j, i] = np.array(weights)
+    smallest_self_weight = draw(st.floats(0.02, 0.9))
+    if m > 1:
+        largest_sum = max(float(W.sum(axis=1).max()), 1e-9)
+        W *= (1 - smallest_self_weight) / largest_sum
     return W + np.diag(1 - W.sum(axis=1))
 
 
 def _move_to_diagonal(W: np.ndarray, i: int, j: int, amount: float) -> None:
-    """Take ``amount`` off the link {i, j} and give it to both ends: symmetric, and all sums stay."""
+    """Move ``amount`` from the edge {i, j} to the self-weights of its ends.
+
+    W stays symmetric and its sums stay equal.
+    """
     W[i, j] -= amount
     W[j, i] = W[i, j]
     W[i, i] += amount

@@ -1,4 +1,4 @@
-"""The small problems that the contract suite runs an algorithm on, and how two courses of it are compared."""
+"""Small problems of the algorithm suite, and comparisons of the states of two runs."""
 
 from __future__ import annotations
 
@@ -11,164 +11,373 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from dfltheory.algorithms.base import MIX, Algorithm
+from dfltheory.algorithms.base import MIX, Algorithm, State
 from dfltheory.graphs import Constant
 from dfltheory.tasks.supervised import Supervised
 from dfltheory.tasks.task import Task
 from dfltheory.training.loop import train
-from dfltheory.training.mixing import Network, Round
+from dfltheory.training.mixing import RoundMix, RunNetwork
 from dfltheory.training.oracle import RoundOracle
 from dfltheory.training.setup import EqualWeights
 
-M, ROUNDS = 5, 4
+M = 5
+"""Number of clients."""
+ROUNDS = 4
+"""Number of rounds."""
+ROOT_SEED = 3
+SEEDS = range(2)
 ORDER = [3, 0, 4, 1, 2]
-"""Clients by other names: i is called ORDER[i]."""
+"""A renumbering of the clients: client i becomes client ORDER[i]."""
 
 
-def task_of(
+def make_task(
     batch: int | None = 2,
     dtype: torch.dtype = torch.float64,
     order: Iterable[int] = range(M),
     chunk: int | None = None,
     changed: int | None = None,
 ) -> Supervised:
-    """A network of two layers with a personal head; ``changed``: this client has other data."""
-    g = torch.Generator().manual_seed(1)
-    clients = [(2 * torch.randn(6, 3, generator=g), torch.randint(3, (6,), generator=g)) for _ in range(M)]
+    """Return a classification task of a two-layer network with a personal head.
+
+    Parameters
+    ----------
+    batch : int, optional
+        Batch size; None takes exact gradients.
+    dtype : torch.dtype
+        Precision of the models.
+    order : iterable of int
+        Order of the clients.
+    chunk : int, optional
+        Number of clients that are computed at once; None computes all of them.
+    changed : int, optional
+        A client that gets other data.
+
+    Returns
+    -------
+    Supervised
+        A task of ``M`` clients with six examples each.
+    """
+    generator = torch.Generator().manual_seed(1)
+    clients: list[tuple[Tensor, Tensor]] = []
+    for _ in range(M):
+        inputs = 2 * torch.randn(6, 3, generator=generator)
+        labels = torch.randint(3, (6,), generator=generator)
+        clients.append((inputs, labels))
     if changed is not None:
-        clients[changed] = (-3 * clients[changed][0] + 1, 2 - clients[changed][1])
-    task = Supervised(_module(), [clients[i] for i in order], batch, personal="2", dtype=dtype)
-    task.chunk = lambda seeds: chunk  # type: ignore[method-assign]
+        inputs, labels = clients[changed]
+        clients[changed] = (-3 * inputs + 1, 2 - labels)
+    ordered = [clients[i] for i in order]
+    task = Supervised(_module(), ordered, batch, personal="2", dtype=dtype)
+
+    def chunk_size(seeds: int) -> int | None:
+        return chunk
+
+    task.chunk = chunk_size  # type: ignore[method-assign]
     return task
 
 
-@functools.cache  # tasks copy it
+@functools.cache  # tasks copy the module
 def _module() -> nn.Module:
+    """Return the network.
+
+    It has three classes: with two, gradients of the head come in pairs of equal size,
+    and their order would be arbitrary.
+    """
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
-        # three classes: with two, gradients of the head come in pairs of equal size, whose order is nobody's
         return nn.Sequential(nn.Linear(3, 3), nn.Tanh(), nn.Linear(3, 3))
 
 
-def start_of(algorithm: Algorithm, task: Task) -> Tensor:
-    """Different models (2, m, d), unless the class has all clients begin at one."""
-    x0 = torch.randn(2, task.m, task.d, generator=torch.Generator().manual_seed(2), dtype=torch.float64)
+def initial_models(algorithm: Algorithm, task: Task) -> Tensor:
+    """Return random models (2, m, d), equal for all clients if the class needs it."""
+    generator = torch.Generator().manual_seed(2)
+    x0 = torch.randn(2, task.m, task.d, generator=generator, dtype=torch.float64)
     x0 = (x0 / 2).to(task.dtype)
     return x0[:, :1].repeat(1, task.m, 1) if algorithm.one_start else x0
 
 
 def matrix_for(algorithm: Algorithm) -> np.ndarray | None:
-    """Weights of the law that the class declares, without symmetry; None where it takes no topology."""
+    """Return a mixing matrix of the law that an algorithm declares.
+
+    Parameters
+    ----------
+    algorithm : Algorithm
+        The algorithm; its class declares ``mixing``, ``links`` and ``symmetric``.
+
+    Returns
+    -------
+    (M, M) array or None
+        Without symmetry unless the class needs it. None if it takes no topology.
+    """
     if not algorithm.needs_topology:
         return None
     if algorithm.links != "directed" or algorithm.symmetric:
-        W = path(M)
-        if algorithm.links != "tree":
-            W += np.eye(M)[[4, 0, 1, 2, 3]] / 8 + np.eye(M)[[1, 2, 3, 4, 0]] / 8 - np.eye(M) / 4
-        return (np.eye(M) + W) / 2 if algorithm.symmetric else W  # such updates may need it lazy
-    step = np.eye(M)[[1, 2, 3, 4, 0]]
-    W = np.eye(M) / 2 + step / 4 + step @ step / 4  # without rounding: SAM leaves what is almost stationary
-    if algorithm.mixing != "doubly stochastic":
-        W[(0, 1) if algorithm.mixing == "column-stochastic" else (1, 0)] += 0.25
+        return _undirected_matrix(algorithm)
+    shift = np.eye(M)[[1, 2, 3, 4, 0]]
+    # Powers of 2 have no rounding errors. SAM magnifies errors near stationary points.
+    W = np.eye(M) / 2 + shift / 4 + shift @ shift / 4
+    if algorithm.mixing == "column-stochastic":
+        W[0, 1] += 0.25
+        W[1, 1] -= 0.25
+    elif algorithm.mixing != "doubly stochastic":
+        W[1, 0] += 0.25
         W[1, 1] -= 0.25
     return W
 
 
+def _undirected_matrix(algorithm: Algorithm) -> np.ndarray:
+    """Return weights on a path, or a ring if the class accepts cycles."""
+    W = path_matrix(M)
+    if algorithm.links != "tree":
+        shift = np.eye(M)[[1, 2, 3, 4, 0]]
+        back = np.eye(M)[[4, 0, 1, 2, 3]]
+        W += back / 8 + shift / 8 - np.eye(M) / 4
+    if algorithm.symmetric:
+        return (np.eye(M) + W) / 2  # lazy, because some symmetric updates need it
+    return W
+
+
 def topology_for(algorithm: Algorithm) -> Any:
-    """The same; where clients sleep, pairs who are awake in turn."""
+    """Return :func:`matrix_for`, or a sequence with inactive clients.
+
+    The sequence contains rounds in which only two clients are active, if the
+    algorithm accepts inactive clients.
+    """
     W = matrix_for(algorithm)
     if W is None or not algorithm.sleeps:
         return W
-    return [W, *(_pairs(W, pair) for pair in ((0, 1), (3, 4)))]
+    return [W, _pair_matrix((0, 1)), _pair_matrix((3, 4))]
 
 
-def _pairs(W: np.ndarray, pair: tuple[int, int]) -> np.ndarray:
-    alone = np.eye(M)
-    alone[np.ix_(pair, pair)] = 0.5
-    return alone
+def _pair_matrix(pair: tuple[int, int]) -> np.ndarray:
+    """Return the matrix by which two clients average and the others keep theirs."""
+    W = np.eye(M)
+    W[np.ix_(pair, pair)] = 0.5
+    return W
 
 
-def round_of(
-    algorithm: Algorithm, task: Task, t: int, W: np.ndarray | None, kind: type[Round] = Round
-) -> Round:
-    """Round t on a network of one matrix for each name; a mean of all where there is none."""
-    W = np.full((M, M), 1 / M) if W is None else W
+def path_matrix(m: int) -> np.ndarray:
+    """Return symmetric, doubly stochastic weights of a path."""
+    W = np.diag(np.full(m - 1, 0.25), 1)
+    W = W + W.T
+    return W + np.diag(1 - W.sum(1))
+
+
+def make_round(
+    algorithm: Algorithm,
+    task: Task,
+    t: int,
+    W: np.ndarray | None,
+    kind: type[RoundMix] = RoundMix,
+) -> RoundMix:
+    """Return round t on a constant network.
+
+    Parameters
+    ----------
+    algorithm : Algorithm
+        The algorithm; its class declares further matrices.
+    task : Task
+        Gives the shape and precision of the models.
+    t : int
+        Number of the round.
+    W : (m, m) array or None
+        The mixing matrix; None takes the mean of all clients.
+    kind : type of RoundMix
+        Class of the result.
+
+    Returns
+    -------
+    RoundMix
+        What ``communicate`` gets as ``mix``.
+    """
+    if W is None:
+        W = np.full((M, M), 1 / M)
     like = torch.empty(0, task.m, task.d, dtype=task.dtype)
-    names = {MIX: Constant(W)} | {n: EqualWeights(Constant(W), law) for n, law in algorithm.further.items()}
-    return kind(Network(names, algorithm, range(2), 3, like, strict=False), t)
+    sequences: dict[str, Any] = {MIX: Constant(W)}
+    for name, law in algorithm.further.items():
+        sequences[name] = EqualWeights(Constant(W), law)
+    network = RunNetwork(sequences, algorithm, SEEDS, ROOT_SEED, like, strict=False)
+    return kind(network, t)
 
 
-def oracle_of(
-    task: Task, mix: Round, t: int, share: float = 1.0, kind: type[RoundOracle] = RoundOracle
+def make_oracle(
+    task: Task,
+    mix: RoundMix,
+    t: int,
+    share: float = 1.0,
+    kind: type[RoundOracle] = RoundOracle,
 ) -> RoundOracle:
-    return kind(task, range(2), 3, t, ROUNDS, share, mix)
+    """Return the gradient oracle of round t.
+
+    Parameters
+    ----------
+    task : Task
+        The task.
+    mix : RoundMix
+        The round's network.
+    t : int
+        Number of the round.
+    share : float
+        Share of the clients that participate.
+    kind : type of RoundOracle
+        Class of the result.
+
+    Returns
+    -------
+    RoundOracle
+        What ``local_update`` gets as ``grad``.
+    """
+    return kind(task, SEEDS, ROOT_SEED, t, ROUNDS, share, mix)
 
 
-def by_hand(
+@dataclasses.dataclass(frozen=True, eq=False)
+class SimulatedRound:
+    """One round and the states before, between and after its two halves."""
+
+    mix: RoundMix
+    before: State
+    local: State
+    after: State
+
+
+def simulate_rounds(
     algorithm: Algorithm,
     task: Task,
     W: np.ndarray | None,
     rounds: int,
     x0: Tensor | None = None,
     share: float = 1.0,
-    kinds: tuple[type[RoundOracle], type[Round]] = (RoundOracle, Round),
-) -> Iterator[tuple[Round, Any, Any, Any]]:
-    """Rounds without the loop: their mix, and the states before and after local work and at the end."""
-    ask, exchange = kinds
-    mix = round_of(algorithm, task, 0, W, exchange)
-    state = algorithm.init(
-        start_of(algorithm, task) if x0 is None else x0, oracle_of(task, mix, ROUNDS, kind=ask)
-    )
+    oracle_kind: type[RoundOracle] = RoundOracle,
+    round_kind: type[RoundMix] = RoundMix,
+) -> Iterator[SimulatedRound]:
+    """Run an algorithm without the training loop.
+
+    Parameters
+    ----------
+    algorithm : Algorithm
+        The algorithm.
+    task : Task
+        The task.
+    W : (m, m) array or None
+        The mixing matrix; None takes the mean of all clients.
+    rounds : int
+        Number of rounds.
+    x0 : (2, m, d) tensor, optional
+        Initial models; by default :func:`initial_models`.
+    share : float
+        Share of the clients that participate.
+    oracle_kind, round_kind : type
+        Classes of the oracle and of the round.
+
+    Yields
+    ------
+    SimulatedRound
+        Each round.
+    """
+    mix = make_round(algorithm, task, 0, W, round_kind)
+    if x0 is None:
+        x0 = initial_models(algorithm, task)
+    state = algorithm.init(x0, make_oracle(task, mix, ROUNDS, kind=oracle_kind))
     for t in range(rounds):
-        mix, before = round_of(algorithm, task, t, W, exchange), state
-        local = algorithm.local_update(before, oracle_of(task, mix, t, share, ask))
-        state = algorithm.communicate(local, mix)
-        yield mix, before, local, state
+        mix = make_round(algorithm, task, t, W, round_kind)
+        oracle = make_oracle(task, mix, t, share, oracle_kind)
+        local = algorithm.local_update(state, oracle)
+        after = algorithm.communicate(local, mix)
+        yield SimulatedRound(mix, state, local, after)
+        state = after
 
 
-def path(m: int) -> np.ndarray:
-    """A line of clients, symmetric and doubly stochastic."""
-    W = np.diag(np.full(m - 1, 0.25), 1)
-    W = W + W.T
-    return W + np.diag(1 - W.sum(1))
-
-
-def fields_of(state: Any) -> dict[str, Any]:
+def state_fields(state: State) -> dict[str, Any]:
+    """Return the fields of a state by name."""
     return {f.name: getattr(state, f.name) for f in dataclasses.fields(state)}
 
 
-def course(algorithm: Algorithm, task: Task, **options: Any) -> list[dict[str, Any]]:
-    """Every field of the state after every round."""
-    kept: list[dict[str, Any]] = []
-    options.setdefault("x0", start_of(algorithm, task))
-    keeps = options.pop("callbacks", [])
+StateHistory = list[dict[str, Any]]
+"""The fields of the state after each round."""
+
+
+def record_states(algorithm: Algorithm, task: Task, **options: Any) -> StateHistory:
+    """Train for ``ROUNDS`` rounds and return the states after each round.
+
+    Parameters
+    ----------
+    algorithm : Algorithm
+        The algorithm.
+    task : Task
+        The task.
+    **options
+        Options of :func:`dfltheory.train`; by default two seeds.
+
+    Returns
+    -------
+    StateHistory
+        The fields of the state after each round.
+    """
+    history: StateHistory = []
+
+    def record(t: int, state: State, recorder: object) -> None:
+        history.append(state_fields(state))
+
+    callbacks = [record, *options.pop("callbacks", [])]
+    seeds = options.pop("seeds", 2)
+    options.setdefault("x0", initial_models(algorithm, task))
     train(
-        algorithm, task, topology_for(algorithm), ROUNDS, options.pop("seeds", 2), seed=3, progress=False,
-        callbacks=[lambda t, state, recorder: kept.append(fields_of(state)), *keeps], evaluate_every=ROUNDS,
+        algorithm,
+        task,
+        topology_for(algorithm),
+        ROUNDS,
+        seeds,
+        seed=ROOT_SEED,
+        progress=False,
+        callbacks=callbacks,
+        evaluate_every=ROUNDS,
         **options,
-    )  # fmt: skip
-    return kept
-
-
-def same(found: Any, expected: Any, what: str, advice: str, tol: float = 1e-10) -> None:
-    """Two values of one field agree."""
-    if not (isinstance(found, Tensor) and isinstance(expected, Tensor)):
-        alike = type(found) is type(expected) and (found is expected or bool(np.all(found == expected)))
-        assert alike, f"{what} is {found!r}, not {expected!r}: {advice}"
-        return
-    assert found.shape == expected.shape, (
-        f"{what} has shape {tuple(found.shape)}, not {tuple(expected.shape)}: {advice}"
     )
-    assert found.dtype == expected.dtype, f"{what} is {found.dtype}, not {expected.dtype}: {advice}"
-    if found.numel() and not torch.equal(found, expected):
-        apart = float((found.double() - expected.double()).abs().max())
-        assert apart <= tol * max(1.0, float(expected.double().abs().max())), (
-            f"{what} is {apart:.2g} off: {advice}"
-        )
+    return history
 
 
-def same_course(found: list[dict[str, Any]], expected: list[dict[str, Any]], advice: str) -> None:
-    first = len(expected) - len(found)
-    for t, (one, other) in enumerate(zip(found, expected[first:]), start=first + 1):
-        for name, value in other.items():
-            same(one.get(name), value, f"state.{name} after round {t}", advice)
+def assert_equal(actual: Any, expected: Any, name: str, advice: str, tol: float = 1e-10) -> None:
+    """Raise AssertionError unless two values of a field agree.
+
+    Parameters
+    ----------
+    actual, expected : object
+        The values. Tensors are compared relative to the larger of 1 and the largest
+        absolute value, and must have equal shapes and types.
+    name : str
+        What is compared.
+    advice : str
+        What the author of the algorithm can do.
+    tol : float
+        Largest relative difference.
+    """
+    if not (isinstance(actual, Tensor) and isinstance(expected, Tensor)):
+        is_equal = type(actual) is type(expected) and (actual is expected or bool(np.all(actual == expected)))
+        assert is_equal, f"{name} is {actual!r}, expected {expected!r}: {advice}"
+        return
+    assert actual.shape == expected.shape, (
+        f"{name} has shape {actual.shape}, expected {expected.shape}: {advice}"
+    )
+    assert actual.dtype == expected.dtype, f"{name} is {actual.dtype}, expected {expected.dtype}: {advice}"
+    if actual.numel() and not torch.equal(actual, expected):
+        difference = float((actual.double() - expected.double()).abs().max())
+        scale = max(1.0, float(expected.double().abs().max()))
+        assert difference <= tol * scale, f"{name} differs by {difference:.2g}: {advice}"
+
+
+def assert_equal_histories(actual: StateHistory, expected: StateHistory, advice: str) -> None:
+    """Raise AssertionError unless two histories agree in their common last rounds.
+
+    Parameters
+    ----------
+    actual, expected : StateHistory
+        The histories; ``actual`` may start later.
+    advice : str
+        What the author of the algorithm can do.
+    """
+    skipped = len(expected) - len(actual)
+    pairs = zip(actual, expected[skipped:])
+    for t, (actual_fields, expected_fields) in enumerate(pairs, start=skipped + 1):
+        for name, value in expected_fields.items():
+            field = f"state.{name} after round {t}"
+            assert_equal(actual_fields.get(name), value, field, advice)

@@ -1,4 +1,4 @@
-"""The one loop, and what it measures."""
+"""The training loop, its measurements, and the files of runs."""
 
 from dfltheory.training.checkpoint import Checkpoint
 from dfltheory.training.history import History

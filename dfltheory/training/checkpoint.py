@@ -1,4 +1,4 @@
-"""Checkpoints: a run that was killed goes on from its last one, and ends as if it had not been."""
+"""Checkpoints: an interrupted run is resumed from its last one, and ends with the same bits."""
 
 from __future__ import annotations
 
@@ -19,13 +19,14 @@ from dfltheory.files import alone, check_writable, reading
 from dfltheory.identity import source_digest, value_digest
 from dfltheory.tasks.task import Task
 from dfltheory.training import storage
-from dfltheory.training.records import plain, recorded
+from dfltheory.training.local import kept_values
+from dfltheory.training.records import recorded
 
 log = logging.getLogger("dfltheory")
 
 _KIND = "dfltheory.Checkpoint"
 SECONDS = 10.0
-"""Between two saves of a run, where nobody says how many rounds: a save costs a sync of the disk."""
+"""Between two saves of a run without ``every``: a save costs a sync of the disk."""
 
 
 @dataclass(frozen=True)
@@ -50,17 +51,21 @@ class Checkpoint:
             whole_number("checkpoint every", self.every, at_least=1)
 
     @classmethod
-    def of(cls, given: Any) -> Checkpoint | None:
-        """A checkpoint, or one at a path; None is none."""
+    def of(cls, given: Any) -> Checkpoint:
+        """Return a checkpoint as it is, or one at a path."""
         if isinstance(given, (str, os.PathLike)):
             return cls(given)
-        if given is not None and not isinstance(given, cls):
+        if not isinstance(given, cls):
             raise InputError(f"checkpoint = {given!r} must be a path, or Checkpoint(path, every=10)")
         return given
 
     def due(self, t: int, rounds: int, idle: float) -> bool:
-        """Is the run to be saved after t rounds, ``idle`` seconds after the last time?"""
-        return t == rounds or (idle >= SECONDS if self.every is None else t % self.every == 0)
+        """Return whether a run is to be saved after t rounds, ``idle`` seconds after the last save."""
+        if t == rounds:
+            return True
+        if self.every is None:
+            return idle >= SECONDS
+        return t % self.every == 0
 
     def save(self, t: int, state: Any, recorder: Any, identity: dict[str, Any]) -> None:
         """Save the run after t rounds: its state, and what its ``Recorder`` has measured."""
@@ -68,11 +73,11 @@ class Checkpoint:
         tensors = {f"state/{k}": v.cpu() for k, v in parts.items() if isinstance(v, Tensor)}
         measures = {f"measure/{name}": np.stack(v) for name, v in recorder.values.items()}
         document = {"kind": _KIND, "t": t, "identity": identity, "values": kept_values(state)}
-        storage.write(self.path, {**tensors, **measures}, document | recorder.told())
+        storage.write(self.path, {**tensors, **measures}, document | recorder.document())
 
     @contextlib.contextmanager
     def held(self) -> Iterator[None]:
-        """This process alone writes the file, which is one that can be written."""
+        """Let this process alone write the file; raise an error if it cannot be written."""
         check_writable(self.path)
         with alone(self.path):
             yield
@@ -80,31 +85,45 @@ class Checkpoint:
     def resume(
         self, state: Any, recorder: Any, rounds: int, identity_of: Callable[[int], dict[str, Any]]
     ) -> tuple[Any, int]:
-        """The state after the rounds that are done, and how many these are: the start where there is no file.
+        """Return the saved state and the number of rounds done; without a file the given state and 0.
 
-        ``recorder`` has measured the start, and goes on from what was measured. ``identity_of`` tells the
-        identity of this run with a number of rounds.
+        Parameters
+        ----------
+        state : State
+            Before the first round.
+        recorder : Recorder
+            It has measured the start, and is set to the saved measurements.
+        rounds : int
+            Number of rounds of this run.
+        identity_of : function
+            Number of rounds -> identity of this run with that number.
+
+        Raises
+        ------
+        InputError
+            If the file is of another run.
+        DataError
+            If it is damaged.
         """
         if not Path(self.path).exists():
             return state, 0
         with reading(self.path, "a checkpoint"):
             tensors, document = storage.read(self.path, _KIND)
             measures = _under("measure", tensors)
-            stored, told, t = document["identity"], document["rounds"], int(document["t"])
+            stored, measured, t = document["identity"], document["rounds"], int(document["t"])
             before = stored.get("rounds", rounds)
             longest = max(map(len, measures.values()))
-            if not 0 <= t <= before or not all(0 <= r <= t for r in told) or longest > len(told):
-                raise DataError(f"{self.path} is damaged: {t} of {before} rounds, measured {len(told)} times")
+            in_range = 0 <= t <= before and all(0 <= r <= t for r in measured)
+            if not in_range or longest > len(measured):
+                count = len(measured)
+                raise DataError(f"{self.path} is damaged: {t} of {before} rounds, measured {count} times")
             if before < rounds:
                 self._refuse_to_grow(recorder.algorithm, stored, t)
             self._refuse_another(stored, storage.read_back(identity_of(min(before, rounds))))
             self._check_start(recorder, measures)
-            here = {k: v.to(state.x.device) for k, v in _under("state", tensors).items()}
-            kept = {
-                k: slice(*v["slice"]) if isinstance(v, dict) else v for k, v in document["values"].items()
-            }
-            self._check_shapes(state, here)
-            state = replace(state, **here, **kept)
+            saved = {k: v.to(state.x.device) for k, v in _under("state", tensors).items()}
+            self._check_shapes(state, saved)
+            state = replace(state, **saved, **_values(document["values"]))
             recorder.restore(document, {k: list(v.numpy()) for k, v in measures.items()}, state)
             if before < rounds and t == before and t % stored["evaluate_every"]:
                 recorder.forget_last()  # measured as the last round, which it no longer is
@@ -164,28 +183,22 @@ _NEVER_FORCED = ("rounds", "seeds", "evaluate_every")
 
 
 def _brief(value: Any) -> str:
-    told = repr(value)
-    return told if len(told) <= 300 else f"{told[:300]}..."
+    text = repr(value)
+    return text if len(text) <= 300 else f"{text[:300]}..."
+
+
+def _values(stored: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields that :func:`~dfltheory.training.local.kept_values` gave."""
+    values = dict(stored)
+    for name, value in stored.items():
+        if isinstance(value, dict):
+            values[name] = slice(*value["slice"])
+    return values
 
 
 def _under(group: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """What was stored under the names group/..."""
+    """Return what was stored under the names group/..."""
     return {k.removeprefix(f"{group}/"): v for k, v in tensors.items() if k.startswith(f"{group}/")}
-
-
-def kept_values(state: Any) -> dict[str, Any]:
-    """The fields of a state that are no tensors, which a file keeps as they are; others are refused."""
-    values = {f.name: getattr(state, f.name) for f in fields(state)}
-    values = {name: value for name, value in values.items() if not isinstance(value, Tensor)}
-    for name, value in values.items():
-        if isinstance(value, slice):  # the shared coordinates, for example
-            values[name] = {"slice": [value.start, value.stop, value.step]}
-        elif isinstance(value, (list, tuple, dict)) or not plain(value):
-            raise InputError(
-                f"{type(state).__name__}: {name} is a {type(value).__name__}, which no checkpoint can keep:"
-                " make it a tensor or a number"
-            )
-    return values
 
 
 def identity(
@@ -198,7 +211,7 @@ def identity(
     seeds: Sequence[int],
     seed: int,
 ) -> dict[str, Any]:
-    """What must agree for a run to go on: hyperparameters, task, sizes, seeds, start and the networks."""
+    """Return what must agree for a run to be resumed: hyperparameters, task, seeds, start and networks."""
     networks = {
         name: [type(sequence).__name__, value_digest(sequence)] for name, sequence in sequences.items()
     }

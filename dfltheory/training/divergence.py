@@ -1,4 +1,4 @@
-"""Has a run left the numbers that mean something?  Asked in the problem's own units, whatever they are."""
+"""Divergence detection, relative to the problem's own scale."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from dfltheory.randomness import torch_generator
 from dfltheory.tasks.task import Task
 
 GROWTH = 1e12
-"""By how much norms of gradients and of models may grow: no drift does that."""
+"""Factor by which norms of gradients and of models may increase without being called divergent."""
 
 
 class Scale:
-    """What the gradients and the models of one run are compared with.
+    """The sizes of gradients and models that those of one run are compared with.
 
     Gradients: ||grad f(xbar^t)|| against the largest of ||grad f(xbar^0)|| and of the clients' stochastic
-    gradients at xbar^0, at 0 and at 2 xbar^0 (root mean square over clients), so that a start where the mean
-    gradient vanishes is measured by heterogeneity, noise and curvature.  The latter are asked for only when
-    the former alone does not clear the run.  Models: the root mean square of ||x_i^t|| against its value at
-    the start and at the first measurement after it.  What is 0 measures nothing.  Of a seed whose loss is no
-    larger than at its start only the clients' distance from their mean counts: an escape from a saddle or a
-    maximum may begin with gradients as small as rounding makes them.
+    gradients at xbar^0, at 0 and at 2 xbar^0 (root mean square over clients), so that a start where the
+    mean gradient vanishes is compared with heterogeneity, noise and curvature. The latter are computed only
+    if the former alone does not suffice. Models: the root mean square of ||x_i^t|| against its value at the
+    start and at the first measurement after it. A scale of 0 is ignored. For a seed whose loss is not larger
+    than at its start only the clients' distance from their mean counts: an escape from a saddle point or a
+    maximum may begin with gradients of the size of rounding errors.
 
     ``start``: xbar^0 (S, d); ``sizes``: mean_i ||x_i||^2 (S,) there, and at the first measurement after it.
     """
@@ -33,13 +33,13 @@ class Scale:
         self.sizes = [float(np.max(size)) for size in sizes]
 
     def left(self, measured: dict[str, np.ndarray], first: dict[str, np.ndarray], size: np.ndarray) -> bool:
-        """Is something not finite, or grown out of scale?  ``size``: mean_i ||x_i||^2 (S,) now."""
+        """Return whether a measure is not finite or out of scale; ``size`` is mean_i ||x_i||^2 (S,)."""
         now = [measured[name] for name in ("grad_norm_sq", "consensus", "loss")]
         if not all(np.isfinite(values).all() for values in now):
             return True
         if len(self.sizes) < 2 or max(self.sizes) == 0:
             self.sizes.append(float(size.max()))
-        higher = ~(measured["loss"] <= first["loss"])  # a start whose loss is no number is none to keep to
+        higher = ~(measured["loss"] <= first["loss"])  # True also if the loss at the start is NaN
         far = float(np.where(higher, size, measured["consensus"]).max()) > GROWTH**2 * max(self.sizes) > 0
         slopes = np.where(higher, measured["grad_norm_sq"], 0.0)
         return far or self._steeper(slopes, first["grad_norm_sq"])
@@ -53,7 +53,7 @@ class Scale:
         return norm > GROWTH * self._gradients > 0
 
     def _of_clients(self) -> float:
-        """The largest root mean square of the clients' stochastic gradients near the start."""
+        """Return the largest root mean square of the clients' stochastic gradients near the start."""
         task, largest = self._task, 0.0
         for s, x in enumerate(self._start):
             for point in (x, torch.zeros_like(x), 2 * x):

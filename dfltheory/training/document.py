@@ -1,39 +1,254 @@
-"""What the document of an experiment may say: its sections, their fields, and the options of every name.
+"""Sections of the document of one run: [task], [topology], [algorithm] and [run], as pydantic models.
 
-One document (a TOML or JSON file, or a mapping) says what is learned, over which network, by which algorithm
-and for how long. Each table in it is checked by :meth:`Section.read`, which builds nothing yet.
+A document (a TOML or JSON file, or a mapping) states what is learned, over which network, by which algorithm
+and for how long. :func:`read_sections` checks all of it and builds nothing.
 """
 
 from __future__ import annotations
 
 import contextlib
-import inspect
-import sys
-import types
-import typing
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import MISSING, dataclass, fields
-from pathlib import Path
-from typing import Any, Literal
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from typing import Annotated, Any
 
-import torch
+from pydantic import AfterValidator, Field, create_model
 
-from dfltheory import algorithms, tasks
-from dfltheory.algorithms.base import Algorithm
-from dfltheory.documents import short as quoted
-from dfltheory.errors import DFLTheoryError, InputError, UnknownNameError, one_of, squarable
+from dfltheory.errors import DFLTheoryError
 from dfltheory.files import plain
-from dfltheory.own import own
-from dfltheory.tasks import registry
-from dfltheory.training.setup import network_called, networks
+from dfltheory.schemas import Schema, read_model
+from dfltheory.training.options import Option, builder, document_type, options_of
 
-REQUIRED = inspect.Parameter.empty
-_LISTS = (tuple, list, Sequence)
+# -- types of fields ---------------------------------------------------------------------
+
+
+def _different(indices: int | list[int]) -> int | list[int]:
+    if isinstance(indices, list) and len(set(indices)) < len(indices):
+        raise ValueError("must be different indices")
+    return indices
+
+
+def _one_shape(start: list[Any]) -> list[Any]:
+    if _shape(start) is None:
+        raise ValueError("must be numbers, or lists of numbers that are all of one length")
+    return start
+
+
+def _shape(value: Any) -> tuple[int, ...] | None:
+    """Return the shape of nested lists; None if their lengths differ."""
+    if not isinstance(value, list):
+        return ()
+    shapes = {_shape(entry) for entry in value}
+    shape = shapes.pop()
+    return None if shapes or shape is None else (len(value), *shape)
+
+
+def _square(matrix: list[list[float]]) -> list[list[float]]:
+    if any(len(row) != len(matrix) for row in matrix):
+        raise ValueError("must be a square matrix")
+    return matrix
+
+
+def _not_blank(name: str) -> str:
+    if not name.strip():
+        raise ValueError("must be a name")
+    return name
+
+
+Name = Annotated[str, AfterValidator(_not_blank)]
+Matrix = Annotated[list[list[float]], Field(min_length=1), AfterValidator(_square)]
+Count = Annotated[int, Field(ge=1)]
+Index = Annotated[int, Field(ge=0)]
+Seeds = Annotated[Count | Annotated[list[Index], Field(min_length=1)], AfterValidator(_different)]
+Point = Annotated[list[float], Field(min_length=1)]
+Start = Annotated[
+    list[float | Annotated[list[float | Point], Field(min_length=1)]],
+    Field(min_length=1),
+    AfterValidator(_one_shape),
+]
+
+
+# -- sections ----------------------------------------------------------------------------
+
+
+class TaskSection(Schema):
+    """The learning problem. All further keys are options of the task of that name."""
+
+    name: Name = Field(
+        description="which task, as `dfltheory train --help` lists them; MODULE:NAME or FILE.py:NAME for a "
+        "function or class of your own that makes one"
+    )
+
+
+class TopologySection(Schema):
+    """The network: a topology or a sequence by name, or a matrix in a file.
+
+    It has as many clients as the task. All further keys are options of the topology of that name. Algorithms
+    with a server have no network: the section does not count for them.
+    """
+
+    name: Name | None = Field(None, description="which topology, as `dfltheory topology` lists them")
+    file: Name | None = Field(
+        None,
+        description="in place of a name, a mixing matrix or edge list; the path is relative to the "
+        "experiment file",
+    )
+    matrix: Matrix | None = Field(
+        None, description="in place of a name or file, the mixing matrix itself, as a list of rows"
+    )
+    matrices: Annotated[list[Matrix], Field(min_length=1)] | None = Field(
+        None, description="in place of a matrix, a list of those of a period of rounds, which is repeated"
+    )
+    weights: Name | None = Field(
+        None,
+        description="weight rule; without it Metropolis weights, column-stochastic ones on directed graphs",
+    )
+
+
+class AlgorithmSection(Schema):
+    """The algorithm. All further keys are its hyperparameters, in the papers' notation."""
+
+    name: Name = Field(
+        description="which algorithm, lower case, as in dfedsam; MODULE:CLASS or FILE.py:CLASS for your own"
+    )
+
+
+class RunSection(Schema):
+    """How long, how often, and the root of all randomness."""
+
+    rounds: Count = Field(100, description="rounds T")
+    seeds: Seeds = Field(
+        1,
+        description="number of independent runs S, or a list of different indices of them; confidence "
+        "intervals are over them",
+    )
+    seed: Index = Field(0, description="root seed of the runs (the task has a seed of its own)")
+    x0: Start | None = Field(
+        None,
+        description="where the models start: d numbers, m lists of them, or these for each seed; without it "
+        "the task's own start",
+    )
+    evaluate_every: Count = Field(1, description="measure rounds 0, n, 2n, ... and the last")
+    keep_models: bool = Field(False, description="keep the final models (seeds, m, d) in a sweep's cells")
+
+
+SECTIONS: dict[str, type[Schema]] = {
+    "task": TaskSection,
+    "topology": TopologySection,
+    "algorithm": AlgorithmSection,
+    "run": RunSection,
+}
+"""The sections that describe one run, in the order in which people write them."""
+NAMED = ("task", "topology", "algorithm")
+"""The sections whose further keys are options of what their field ``name`` names."""
+
+
+# -- reading -----------------------------------------------------------------------------
+
+
+def section_model(title: str, name: str) -> type[Schema]:
+    """Return the model of a section of ``NAMED`` with the options of what it names.
+
+    Raises
+    ------
+    UnknownNameError
+        The section knows no such name.
+    """
+    with located(f"{title}.name"):
+        build = builder(title, name)
+    if ":" in name:  # a user's code, which may change
+        return _model_with_options(title, name)
+    return _known_section_model(title, name, build)
+
+
+@lru_cache(maxsize=256)
+def _known_section_model(title: str, name: str, build: Any) -> type[Schema]:
+    """Return the model of a section that names what ``build`` makes."""
+    return _model_with_options(title, name)
+
+
+def _model_with_options(title: str, name: str) -> type[Schema]:
+    given_later = title == "algorithm"  # by the schedule of a theorem
+    fields: dict[str, Any] = {
+        f"option_{number}": _option_field(option_name, option, given_later)
+        for number, (option_name, option) in enumerate(options_of(title, name).items())
+    }
+    return create_model(f"{title} {name}", __base__=SECTIONS[title], **fields)
+
+
+def _option_field(name: str, option: Option, given_later: bool) -> tuple[Any, Any]:
+    """Return type and field of an option. Its alias is its name, which may be any name."""
+    kind = document_type(option.hint)
+    if option.required and not given_later:
+        return kind, Field(alias=name, description=f"option {name}")
+    if option.default is None and not option.required:
+        kind = kind | None
+    default = None if option.required else plain(option.default)
+    return kind, Field(default, alias=name)
+
+
+def read_sections(
+    document: Mapping[str, Any], further: Mapping[str, type[Schema]] | None = None
+) -> dict[str, dict[str, Any]]:
+    """Return the sections of a document with the defaults of their own fields.
+
+    Options of what a section names are checked and stay as they are given. Hyperparameters of the algorithm
+    may be absent.
+
+    Parameters
+    ----------
+    document : mapping
+        The sections; [topology] and ``further`` ones may be absent.
+    further : mapping
+        Models of more sections.
+
+    Raises
+    ------
+    InputError, UnknownNameError
+        Every problem, as "place: reason".
+    """
+    models = {**SECTIONS, **(further or {})}
+    optional = {"topology", *(further or {})}
+    present = [title for title in models if title not in optional or document.get(title) is not None]
+    whole = _document_model(
+        tuple((title, _model_for(title, document.get(title), models[title])) for title in present)
+    )
+    given = {title: {} if document.get(title) is None else document[title] for title in present}
+    others = {title: table for title, table in document.items() if title not in models}
+    sections = read_model(whole, {**others, **given})
+    return {title: given_values(getattr(sections, title)) for title in present}
+
+
+@lru_cache(maxsize=256)
+def _document_model(sections: tuple[tuple[str, type[Schema]], ...]) -> type[Schema]:
+    parts: dict[str, Any] = {title: (model, ...) for title, model in sections}
+    return create_model("document", __base__=Schema, **parts)
+
+
+def _model_for(title: str, table: Any, own_fields: type[Schema]) -> type[Schema]:
+    """Return the model of a section, whose options depend on the name in its table."""
+    name = table.get("name") if isinstance(table, Mapping) else None
+    if title in NAMED and isinstance(name, str) and name.strip():
+        return section_model(title, name)
+    return own_fields
+
+
+def given_values(section: Schema) -> dict[str, Any]:
+    """Return a section as a table: its own fields that are not None, and the options that were given."""
+    values = {}
+    for name, field in type(section).model_fields.items():
+        value = getattr(section, name)
+        is_option = field.alias is not None
+        if name in section.model_fields_set if is_option else value is not None:
+            values[field.alias or name] = value
+    return values
+
+
+# -- labels and places -------------------------------------------------------------------
 
 
 @contextlib.contextmanager
 def located(where: str) -> Iterator[None]:
-    """Errors of this package, of the same type, after the place that they come from."""
+    """Put the place in front of the message of an error of this package."""
     try:
         yield
     except DFLTheoryError as error:
@@ -43,350 +258,13 @@ def located(where: str) -> Iterator[None]:
 
 
 def short(value: Any) -> str:
-    """A value in a label: names bare, numbers to six digits, tables by their name."""
+    """Return a value as a label: names bare, numbers to six digits, tables by their name."""
     if isinstance(value, dict):
-        rest = ", ".join(f"{k} = {short(v)}" for k, v in value.items() if k != "name")
+        rest = ", ".join(f"{key} = {short(entry)}" for key, entry in value.items() if key != "name")
         return " ".join(filter(None, [str(value.get("name", "")), f"({rest})" if rest else ""]))
     if isinstance(value, float):
         return f"{value:.6g}"
     return value if isinstance(value, str) else str(plain(value))
 
 
-# -- types in words and as tests ------------------------------------------------------------------------
-
-_WORDS = {int: "an integer", float: "a number", str: "text in quotes", bool: "true or false"}
-_WORDS |= {Path: "a file in quotes, from the document's own folder"}
-_AS_TEXT = {"dtype": 'a dtype in quotes, as "float32"', "device": 'a device in quotes, as "cpu"'}
-
-
-def words_of(hint: Any) -> str:
-    """A type hint in words: ``int`` -> an integer, ``Literal["a", "b"]`` -> "a" or "b"."""
-    origin, arguments = typing.get_origin(hint), typing.get_args(hint)
-    if origin is Literal:
-        return " or ".join(f'"{a}"' if isinstance(a, str) else str(a) for a in arguments)
-    if origin in (typing.Union, types.UnionType):
-        return " or ".join(dict.fromkeys(filter(None, map(words_of, arguments))))
-    if origin in _LISTS:
-        return f"a list ({words_of(arguments[0])} each)" if arguments else "a list"
-    return _WORDS.get(hint) or _AS_TEXT.get(getattr(hint, "__name__", ""), "")
-
-
-def fits(value: Any, hint: Any) -> bool:
-    """May ``value``, as TOML gives it, be of the type ``hint``?  Without a hint everything may."""
-    origin, arguments = typing.get_origin(hint), typing.get_args(hint)
-    if hint is Any:
-        return True
-    if hint is float:
-        most = sys.float_info.max  # whole numbers may be beyond
-        return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) <= most
-    if hint is int:
-        return isinstance(value, int) and not isinstance(value, bool)
-    if hint in (bool, str, Path):
-        return isinstance(value, str if hint is Path else hint)
-    if origin is Literal:
-        return value in arguments
-    if origin in (typing.Union, types.UnionType):
-        return any(fits(value, a) for a in arguments)
-    if origin in _LISTS:
-        return isinstance(value, list) and all(fits(v, a) for v in value for a in arguments[:1])
-    return getattr(hint, "__name__", "") in _AS_TEXT and isinstance(value, str)
-
-
-@dataclass(frozen=True)
-class Field:
-    """One key: what it may hold, in words and as a test, its default (``REQUIRED``: none), what it means."""
-
-    words: str
-    fits: Callable[[Any], bool]
-    default: Any = None
-    help: str = ""
-    hint: Any = Any
-
-    @classmethod
-    def of(cls, hint: Any, default: Any) -> Field:
-        """The field of a parameter with this type hint."""
-        return cls(words_of(hint) or "a value of the right type", lambda v: fits(v, hint), default, hint=hint)
-
-
-# -- names and their options ------------------------------------------------------------------------------
-
-
-def names_of(section: str) -> list[str]:
-    """The names that ``section`` (task, topology, algorithm) knows."""
-    return {"task": tasks.names, "algorithm": algorithms.names}.get(section, lambda: sorted(networks()))()
-
-
-def builder(section: str, name: str) -> Any:
-    """What makes the task, topology or algorithm called ``name``, or referred to as MODULE:NAME."""
-    if ":" in name and section in ("task", "algorithm"):
-        return referred(section, name)
-    if section == "algorithm":
-        return algorithms.get(name)
-    if section == "task":
-        made = registry.factory(name)
-        return getattr(made, "func", made)
-    return network_called(name)
-
-
-def referred(section: str, reference: str) -> Any:
-    """A user's own algorithm class, or what makes a user's own task, from MODULE:NAME or FILE.py:NAME.
-
-    The module is imported, and so its code runs: only who may run code on this machine gets here.
-    """
-    found = own(reference)
-    wanted, right = {
-        "algorithm": ("a class of algorithms", isinstance(found, type) and issubclass(found, Algorithm)),
-        "task": ("a function or class that makes a task", callable(found)),
-    }[section]
-    if not right:
-        raise InputError(f"{section}.name = {reference!r} is not {wanted}")
-    return found
-
-
-def options_of(section: str, name: str) -> dict[str, Field]:
-    """The options of the task, topology or algorithm called ``name``, by name."""
-    build: Any = builder(section, name)
-    try:
-        own = section == "algorithm" or not inspect.isclass(build)
-        hints = typing.get_type_hints(build if own else build.__init__)
-    except NameError:  # names that are imported for the type checker only
-        hints = {}
-    if section == "algorithm":
-        told, letters = algorithms.spoken(name)[1], fields(builder(section, name))
-        return {f.name: Field.of(hints.get(f.name, Any), told.get(f.name, _default(f))) for f in letters}
-    leave_out = {"m", "name", "graph"} if section == "topology" else {"name"}
-    return {
-        p.name: Field.of(hints.get(p.name, Any), p.default)
-        for p in inspect.signature(build).parameters.values()
-        if p.name not in leave_out and p.kind not in (p.VAR_KEYWORD, p.VAR_POSITIONAL)
-    }
-
-
-def _default(f: Any) -> Any:
-    default = f.default_factory() if f.default_factory is not MISSING else f.default
-    return REQUIRED if default is MISSING else default
-
-
-def standard_name(section: str, name: str) -> str:
-    """The one spelling of a name that may be spelled in several ways ("DFedSAM", "two-cliques")."""
-    if ":" in name:
-        return name
-    if section == "algorithm":
-        return builder(section, name).__name__.lower()
-    return name.replace("-", "_") if section == "topology" else name
-
-
-def name_of(kind: type[Algorithm]) -> str:
-    """What a document calls a class of algorithms: its name, or MODULE:CLASS for a user's own."""
-    if algorithms.ALGORITHMS.get(kind.__name__.lower()) is kind:
-        return kind.__name__.lower()
-    if "<locals>" in kind.__qualname__ or kind.__module__ == "__main__":
-        raise InputError(
-            f"the algorithm {kind.__qualname__} is in no module that could be imported again: "
-            "move its class to the top of a module of its own"
-        )
-    return f"{kind.__module__}:{kind.__qualname__}"
-
-
-def converted(section: str, name: str, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Options as Python wants them: files and lines write dtypes and devices as text, tuples as lists."""
-    known, made = options_of(section, name), {}
-    for option, value in given.items():
-        place, hint = f"{section}.{option}", known[option].hint
-        wanted = {hint, *typing.get_args(hint)}
-        squarable(place, value)
-        if torch.dtype in wanted and isinstance(value, str):
-            value = _dtype(place, value)
-        elif torch.device in wanted and isinstance(value, str):
-            value = _device(place, value)
-        elif isinstance(value, list) and "tuple" in str(hint):
-            value = tuple(value)
-        made[option] = value
-    return made
-
-
-def _dtype(what: str, text: str) -> Any:
-    found = getattr(torch, text.removeprefix("torch."), None)  # records have torch's own spelling
-    if not isinstance(found, torch.dtype) or not found.is_floating_point:
-        raise InputError(f"{what} = {text!r} is not a real torch dtype such as float32")
-    return found
-
-
-def _device(what: str, text: str) -> Any:
-    try:
-        found = torch.device(text)
-        torch.zeros(1, device=found)
-    except (RuntimeError, AssertionError, NotImplementedError) as wrong:  # torch raises any of them
-        raise InputError(f"{what} = {text!r} is not a device that torch can use here: use cpu") from wrong
-    return found
-
-
-# -- sections ----------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Section:
-    """A table of the document: its own fields; with ``open`` also the options of what it names."""
-
-    title: str
-    help: str
-    fields: Mapping[str, Field]
-    open: bool = False
-
-    def read(self, table: Any, filled: Callable[[str], set[str]] = lambda name: set()) -> dict[str, Any]:
-        """The table with the defaults of its own fields filled in, or one line that names the field.
-
-        ``filled`` says of a name which of its required options are given later.
-        """
-        if not isinstance(table, Mapping):
-            raise InputError(f"{self.title} = {quoted(table)} must be a section, [{self.title}]")
-        further = {key: value for key, value in table.items() if key not in self.fields}
-        if further and not self.open:
-            raise UnknownNameError(f"field of [{self.title}]", next(iter(further)), set(self.fields))
-        for name, field in self.fields.items():
-            if field.default is REQUIRED and name not in table:
-                raise InputError(f"[{self.title}] lacks {name}: give {field.words} ({field.help})")
-            if name in table and not field.fits(table[name]):
-                raise InputError(f"{self.title}.{name} = {quoted(table[name])} must be {field.words}")
-        own = {n: table.get(n, f.default) for n, f in self.fields.items()}
-        own = {n: v for n, v in own.items() if v is not None}
-        if self.open and "name" in own:
-            self._check_options(own["name"], further, filled)
-        return {**own, **further}
-
-    def _check_options(self, name: str, given: Mapping[str, Any], filled: Callable[[str], set[str]]) -> None:
-        with located(f"[{self.title}]"):
-            known = options_of(self.title, name)
-            for option in given:
-                one_of(f"option of the {self.title} {name}", option, known)
-            missing = {n for n, f in known.items() if f.default is REQUIRED and n not in given}
-        for option, value in given.items():
-            absent = value is None and known[option].default is None  # as records write it
-            if not absent and not known[option].fits(value):
-                raise InputError(f"{self.title}.{option} = {quoted(value)} must be {known[option].words}")
-        lacking = [n for n in known if n in missing - filled(name)]
-        if lacking:
-            how = ": give it, or [theorem] with schedule = true" if self.title == "algorithm" else ""
-            raise InputError(f"[{self.title}] lacks {', '.join(lacking)}, which {name} needs{how}")
-
-
-def whole(least: int) -> tuple[str, Callable[[Any], bool]]:
-    """Words and test of the integers >= ``least``."""
-    return f"an integer >= {least}", lambda v: fits(v, int) and v >= least
-
-
-def _indices(value: Any) -> bool:
-    if isinstance(value, list):
-        return bool(value) and all(whole(0)[1](v) for v in value) and len(set(value)) == len(value)
-    return whole(1)[1](value)
-
-
-def _numbers(value: Any) -> bool:
-    """Numbers, or lists of them that are all of one shape."""
-    while fits(value, list[list[Any]]) and value and len(set(map(len, value))) == 1:
-        value = [entry for row in value for entry in row]
-    return bool(value) and fits(value, list[float])
-
-
-NAME = ("a name in quotes", lambda v: isinstance(v, str) and v.strip() != "")
-TRUTH = ("true or false", lambda v: isinstance(v, bool))
-
-SECTIONS: dict[str, Section] = {
-    "task": Section(
-        "task",
-        "The learning problem. All further keys are options of the task of that name.",
-        {
-            "name": Field(
-                *NAME,
-                REQUIRED,
-                "which task, as `dfltheory train --help` lists them; MODULE:NAME or FILE.py:NAME for a "
-                "function or class of your own that makes one",
-            )
-        },
-        open=True,
-    ),
-    "topology": Section(
-        "topology",
-        "The network: a topology or a sequence by name, or a matrix in a file. It has as many clients as the "
-        "task. All further keys are options of the topology of that name. Algorithms with a server have no "
-        "network: the section does not count for them.",
-        {
-            "name": Field(*NAME, help="which topology, as `dfltheory topology` lists them"),
-            "file": Field(
-                *NAME,
-                help="in place of a name, a mixing matrix or edge list; the path is relative to the "
-                "experiment file",
-            ),
-            "matrix": Field(
-                "a list of rows of numbers",
-                lambda v: bool(v) and fits(v, list[list[float]]) and all(len(r) == len(v) for r in v),
-                help="in place of a name or file, the mixing matrix itself",
-            ),
-            "matrices": Field(
-                "a list of matrices",
-                lambda v: bool(v) and fits(v, list[list[list[float]]]),
-                help="in place of a matrix, those of a period of rounds, over and over",
-            ),
-            "weights": Field(
-                *NAME,
-                help="weight rule; without it Metropolis weights, column-stochastic ones on directed graphs",
-            ),
-        },
-        open=True,
-    ),
-    "algorithm": Section(
-        "algorithm",
-        "The algorithm. All further keys are its hyperparameters, in the papers' letters.",
-        {
-            "name": Field(
-                *NAME,
-                REQUIRED,
-                "which algorithm, lower case, as in dfedsam; MODULE:CLASS or FILE.py:CLASS for your own",
-            )
-        },
-        open=True,
-    ),
-    "run": Section(
-        "run",
-        "How long, how often, and from which root of chance.",
-        {
-            "rounds": Field(*whole(1), 100, "rounds T"),
-            "seeds": Field(
-                "an integer >= 1, or a list of different indices",
-                _indices,
-                1,
-                "independent runs S, or which of them; confidence intervals are over them",
-            ),
-            "seed": Field(*whole(0), 0, "root of all chance of the runs (the task has a seed of its own)"),
-            "x0": Field(
-                "a list of numbers, or one for each client",
-                _numbers,
-                help="where the models start: d numbers, or m lists of them; without it the task's own start",
-            ),
-            "evaluate_every": Field(*whole(1), 1, "measure rounds 0, n, 2n, ... and the last"),
-            "keep_models": Field(*TRUTH, False, "keep the final models (seeds, m, d) in a sweep's cells"),
-        },
-    ),
-}
-"""The sections that describe one run, in the order in which people write them."""
-
-__all__ = [
-    "NAME",
-    "REQUIRED",
-    "SECTIONS",
-    "TRUTH",
-    "Field",
-    "Section",
-    "builder",
-    "converted",
-    "fits",
-    "located",
-    "name_of",
-    "names_of",
-    "options_of",
-    "referred",
-    "short",
-    "standard_name",
-    "whole",
-    "words_of",
-]
+__all__ = ["NAMED", "SECTIONS", "Name", "located", "read_sections", "section_model", "short"]

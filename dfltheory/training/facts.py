@@ -1,7 +1,7 @@
-"""What verdicts ask of a run besides its numbers: the network's laws, the start, the precision.
+"""Facts of a run that verdicts need: the laws of its network, its start, its precision.
 
-The objects themselves (a sequence of matrices, a callable) go into no file; these facts do, so that a history
-that was loaded is judged as the fresh one.
+Files do not hold the objects themselves (a sequence of matrices, a callable). They hold these facts, so that
+a loaded history gets the same verdict as a new one.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from dfltheory.errors import one_of
 from dfltheory.graphs.assumptions import DOUBLY_STOCHASTIC
 from dfltheory.graphs.definition_1 import DRAWS, check_rounds
 from dfltheory.graphs.matrices import asymmetry, tolerance
-from dfltheory.graphs.sequences import Rounds, kind_of, rounding
+from dfltheory.graphs.sequences import Rounds, kind_of, period_of, rounding
 from dfltheory.randomness import numpy_generator
 from dfltheory.version import __version__
 
@@ -33,19 +33,26 @@ class NetworkFacts:
 
     Attributes
     ----------
-    kind : ``fixed`` (W_t = W), ``periodic``, ``varying`` (without chance and without a known period),
-        ``random`` (drawn independently of the samples), ``losses`` (chosen by the clients' losses), or
-        ``none`` (a server or nobody mixes: no further field says anything)
-    m : clients
-    proved : were all matrices looked at (fixed, periodic), or only a sample of rounds?
-    directed : is some matrix that was looked at not symmetric?
-    definition_1, doubly_stochastic, column_stochastic, row_stochastic : ``None`` where every matrix that was
-        looked at keeps the law, else the first failure in one line (law, place, value)
-    lam, lam_found : the contraction ||W - 11'/m|| of :class:`~dfltheory.constants.NetworkConstants` and how
-        it is known (``exact``, ``bound``, ``estimate``); ``None`` where it does not exist
-    fingerprint : SHA-256 of sparsity and weights of the matrices that were looked at
-    sequence : the kind of the sequence, a name of :data:`dfltheory.constants.SEQUENCES`. Files of earlier
-        versions lack it: then it is ``any`` unless the matrices are fixed or periodic
+    kind : str
+        ``fixed`` (W_t = W), ``periodic``, ``varying`` (not random, without a known period), ``random`` (drawn
+        independently of the samples), ``losses`` (chosen by the clients' losses), or ``none`` (a server, or
+        no communication: the other fields have no meaning).
+    m : int
+        Number of clients.
+    proved : bool
+        Whether all matrices were examined (fixed, periodic), or only a sample of rounds.
+    directed : bool
+        Whether some examined matrix is not symmetric.
+    definition_1, doubly_stochastic, column_stochastic, row_stochastic : str or None
+        None if every examined matrix obeys the law, else the first failure (law, place, value).
+    lam, lam_found : float or None, str or None
+        The contraction ||W - 11'/m|| of :class:`~dfltheory.constants.NetworkConstants` and how it is known
+        (``exact``, ``bound``, ``estimate``); None if it does not exist.
+    fingerprint : str
+        SHA-256 of sparsity and weights of the examined matrices.
+    sequence : str
+        The kind of the sequence, a name of :data:`dfltheory.constants.SEQUENCES`. Files of earlier versions
+        lack it: then it is ``any`` unless the matrices are fixed or periodic.
     """
 
     kind: NetworkKind
@@ -69,10 +76,10 @@ class NetworkFacts:
 
     @classmethod
     def of(cls, sequence: Any, rounds: int, known: NetworkConstants) -> NetworkFacts:
-        """The facts of a sequence of mixing matrices that was used for so many rounds.
+        """Return the facts of a sequence of mixing matrices that was used for so many rounds.
 
-        A whole period is looked at where there is one, else its first rounds, at most 20; ``known``: its
-        constants.
+        A whole period is examined if there is one, else the first rounds, at most 20. ``known`` are the
+        constants of the sequence.
         """
         period = period_of(sequence)
         matrices = list(drawn(sequence, range(period or max(1, min(rounds, DRAWS)))))
@@ -106,24 +113,20 @@ def _kind(sequence: Any, period: int | None) -> NetworkKind:
         return "losses"
     if sequence.random:
         return "random"
-    return "varying" if period is None else "fixed" if period == 1 else "periodic"
-
-
-def period_of(sequence: Any) -> int | None:
-    """After how many rounds the matrices repeat; ``None``: never, or nobody knows."""
-    chance = sequence.random or getattr(sequence, "needs_losses", False)
-    return None if chance else getattr(sequence, "period", None)
+    if period is None:
+        return "varying"
+    return "fixed" if period == 1 else "periodic"
 
 
 def drawn(sequence: Any, rounds: Iterable[int]) -> Iterable[Any]:
-    """The matrices of these rounds as the first seed of a run draws them, at equal losses."""
+    """Yield the matrices of these rounds as the first seed of a run draws them, at equal losses."""
     known = (np.zeros(sequence.m),) if getattr(sequence, "needs_losses", False) else ()
     for t in rounds:
         yield sequence.matrix(t, numpy_generator(0, 0, t, "network"), *known)
 
 
 def fingerprint(matrices: Iterable[Any]) -> str:
-    """SHA-256 of shapes, places and weights (float64), in this order."""
+    """Return the SHA-256 of shapes, places and weights (float64), in this order."""
     digest = hashlib.sha256()
     for W in matrices:
         places = (W.indptr, W.indices) if hasattr(W, "indptr") else ()
@@ -136,10 +139,18 @@ def fingerprint(matrices: Iterable[Any]) -> str:
 
 @dataclass(frozen=True)
 class RunFacts:
-    """How a run began and in what arithmetic.
+    """The start of a run and its arithmetic.
 
-    ``precision`` as in "float64", ``eps`` its rounding unit, ``common_start``: did the clients of every seed
-    start at one model, bit for bit; ``dfltheory`` and ``torch``: the versions.
+    Attributes
+    ----------
+    precision : str
+        As in "float64".
+    eps : float
+        The rounding unit of this precision.
+    common_start : bool
+        Whether the clients of every seed start at one model, bit for bit.
+    dfltheory, torch : str
+        The versions.
     """
 
     precision: str
@@ -150,7 +161,7 @@ class RunFacts:
 
     @classmethod
     def of(cls, start: Tensor) -> RunFacts:
-        """The facts of a run that begins at the models x^0 (S, m, d)."""
+        """Return the facts of a run that begins at the models x^0 (S, m, d)."""
         return cls(
             precision=str(start.dtype).removeprefix("torch."),
             eps=torch.finfo(start.dtype).eps,
@@ -160,4 +171,4 @@ class RunFacts:
         )
 
 
-__all__ = ["NetworkFacts", "NetworkKind", "RunFacts", "drawn", "fingerprint", "period_of"]
+__all__ = ["NetworkFacts", "NetworkKind", "RunFacts", "drawn", "fingerprint"]

@@ -1,4 +1,4 @@
-"""What a run leaves behind: measures per seed and round, final models, constants, and how to store them."""
+"""The record of a run: measures per seed and round, final models, constants, and its file."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -28,28 +28,52 @@ if TYPE_CHECKING:
     from dfltheory.tasks.task import Task
 
 
+_KNOWN_CONSTANTS = "_known_constants"
+
+
+class _ConstantsOfRun:
+    """The field ``History.constants``: what was given, else those of the task, asked for when first read.
+
+    Tasks may have to estimate their constants, which takes longer than many runs.
+    """
+
+    def __get__(self, run: History | None, owner: type) -> ProblemConstants:
+        if run is None:
+            return None  # type: ignore[return-value]  # the field's default: ask the task
+        values = vars(run)
+        if values[_KNOWN_CONSTANTS] is None:
+            problem = run.problem
+            values[_KNOWN_CONSTANTS] = ProblemConstants() if problem is None else problem.constants
+        return values[_KNOWN_CONSTANTS]
+
+    def __set__(self, run: History, constants: ProblemConstants | None) -> None:
+        vars(run)[_KNOWN_CONSTANTS] = constants
+
+
 @dataclass(repr=False)
 class History:
     """The record of one run with S seeds over T = ``rounds`` rounds.
 
-    Arrays are (S, len(rounds_measured)); every round is measured unless the run was told otherwise, and then
-    the shape is (S, rounds + 1) for t = 0..rounds. Rounds after ``diverged_at`` are NaN.
+    Arrays are (S, len(rounds_measured)), which is (S, rounds + 1) if every round t = 0..rounds is measured.
+    Rounds after ``diverged_at`` are NaN.
 
     Attributes
     ----------
     grad_norm_sq : ||grad f(xbar^t)||^2
     consensus : (1/m) sum_i ||x_i^t - xbar^t||^2, over the models that the clients use
     loss : f(xbar^t)
-    accuracy : share of test examples that xbar^t classifies rightly; ``None`` where it has no sense
+    accuracy : share of test examples that xbar^t classifies correctly; ``None`` if there are no classes
     extra : further measures by name (``grad_norm_sq_w``, ``two_block``, the user's metrics...)
+    constants : constants of the problem; ``None``: those of ``problem``, which is asked when they are read
+    problem : the task; ``None`` in a history that was loaded, or sent to another process
     x : final models (S, m, d);  x0_sq, x0_spread : mean_i ||x_i^0||^2 and mean_i ||x_i^0 - xbar^0||^2 (S,)
     diverged_at : the first measured round that was not finite or out of scale; ``None``: there was none
-    sent_bits : bits that were sent until each measured round, over all links; ``None``: nobody counted
-    excess : (2, S), f(xbar^0) - f* as the task tells it without cancellation, and how far rounding may put it
-        off; ``None`` where the task does not
-    facts : how the run began and in what arithmetic; ``None``: nobody noted it
-    chance : are these draws?  False: expectations, computed and not sampled
-    consensus_rounding : how far rounding of a covariance may put an expected ``consensus`` off, (S, R)
+    sent_bits : bits that were sent until each measured round, over all links; ``None``: not counted
+    excess : (2, S), f(xbar^0) - f* as the task computes it without cancellation, and its rounding error;
+        ``None`` if the task does not compute it
+    facts : the start of the run and its arithmetic; ``None``: not recorded
+    chance : whether the values are random; False: expectations, computed and not sampled
+    consensus_rounding : error of an expected ``consensus`` by rounding of the covariance, (S, R)
     model_sq, x0_gradient_sq : mean_i ||x_i^t||^2 (S, R), and mean_i ||grad f_i(xbar^0)||^2 (S,), to which
         rounding errors are proportional; ``None``: not recorded
     """
@@ -64,7 +88,8 @@ class History:
     x: np.ndarray
     x0_sq: np.ndarray
     x0_spread: np.ndarray
-    constants: ProblemConstants
+    constants: ProblemConstants = _ConstantsOfRun()  # type: ignore[assignment]
+    problem: Task | None = None
     task: str = "task"
     seed: int = 0
     extra: dict[str, np.ndarray] = field(default_factory=dict)
@@ -80,26 +105,12 @@ class History:
     model_sq: np.ndarray | None = None
     x0_gradient_sq: np.ndarray | None = None
 
-    @classmethod
-    def of(cls, problem: Task, **parts: Any) -> History:
-        """A record whose constants are asked of the task when somebody wants them: they may be estimates."""
-        history = cls(constants=ProblemConstants(), **parts)
-        del history.constants
-        history.__dict__["problem"] = problem
-        return history
-
-    problem: ClassVar[Task | None] = None
-    """The task, as long as the run has not been stored or sent to another process."""
-
-    def __getattr__(self, name: str) -> Any:
-        if name != "constants" or self.problem is None:
-            raise AttributeError(f"History has no attribute {name}")
-        self.constants = self.problem.constants
-        return self.constants
-
     def __getstate__(self) -> dict[str, Any]:
-        """What is copied and sent: not the task, whose data may be large, once its constants are known."""
-        return {n: v for n, v in vars(self).items() if n != "problem" or "constants" not in vars(self)}
+        """Return what is copied and sent: without the task, which may be large, if constants are known."""
+        state = dict(vars(self))
+        if state[_KNOWN_CONSTANTS] is not None:
+            state["problem"] = None
+        return state
 
     @property
     def seeds(self) -> int:
@@ -111,24 +122,24 @@ class History:
 
     @cached_property
     def network(self) -> NetworkConstants:
-        """The constants of the mixing matrices, computed when first asked for; m alone where none exist."""
+        """The constants of the mixing matrices, computed when first read; m alone if none exist."""
         if self.topology is None:
             return NetworkConstants(m=self.m)
         from dfltheory import graphs
 
-        # push-sum runs on doubly stochastic matrices too, and has its own constants there
-        asked = (True, None) if self.algorithm.mixing == "column-stochastic" else (None,)
-        looked_at = 200 if getattr(self.topology, "random", True) else max(1, min(200, self.rounds))
-        for push_sum in asked:
+        # push-sum also runs on doubly stochastic matrices, and has its own constants there
+        kinds = (True, None) if self.algorithm.mixing == "column-stochastic" else (None,)
+        examined = 200 if getattr(self.topology, "random", True) else max(1, min(200, self.rounds))
+        for push_sum in kinds:
             with contextlib.suppress(GraphError):
-                return graphs.network_constants(self.topology, push_sum=push_sum, rounds=looked_at)
-        return NetworkConstants(m=self.m)  # not connected: the run is what it is, and has no constants
+                return graphs.network_constants(self.topology, push_sum=push_sum, rounds=examined)
+        return NetworkConstants(m=self.m)  # not connected: there are no constants
 
     @cached_property
     def network_facts(self) -> NetworkFacts | None:
-        """What verdicts ask of the mixing matrices, fresh or from a file; ``None``: nothing is known of them.
+        """The facts of the mixing matrices that verdicts need, computed or from a file; ``None``: not known.
 
-        A record that was made by hand without a topology tells nothing.
+        They are not known for a record that was made without a topology.
         """
         if self.topology is not None:
             return NetworkFacts.of(self.topology, self.rounds, self.network)
@@ -136,11 +147,11 @@ class History:
 
     @cached_property
     def random_network(self) -> bool:
-        """Does W_t depend on chance?  True where nothing is known of the network."""
+        """Whether W_t is random; True if nothing is known of the network."""
         return bool(getattr(self.topology, "random", True))
 
     def __repr__(self) -> str:
-        """One line: what ran, how far, and what it moved, as means over seeds."""
+        """Return one line: the run, its length, and first and last measures, as means over seeds."""
         seeds = f"{self.seeds} seeds" if self.seeds > 1 else "1 seed"
         what = f"{self.algorithm.name} on {self.task}, m = {self.m}, {seeds}, {self.rounds} rounds"
         moved = [
@@ -160,7 +171,7 @@ class History:
         return int(np.flatnonzero(self.rounds_measured <= end)[-1])
 
     def __eq__(self, other: object) -> bool:
-        """The same record, NaN for NaN; the topology object, which no file holds, does not count."""
+        """Return whether two records are the same, with NaN equal to NaN and without the topology object."""
         if not isinstance(other, History):
             return NotImplemented
         plain = (*_SCALARS, *_RECORDS, "algorithm", "random_network")
@@ -174,12 +185,12 @@ class History:
     __hash__ = None  # type: ignore[assignment]
 
     def _stored(self) -> dict[str, np.ndarray]:
-        """The arrays that are no measures, those of them that there are."""
+        """Return the arrays that are no measures."""
         arrays = {name: getattr(self, name) for name in _ARRAYS}
         return {name: array for name, array in arrays.items() if array is not None}
 
     def sent(self) -> dict[str, np.ndarray]:
-        """What was sent over all links, (S, len(rounds_measured)) each; empty where nobody counted.
+        """Return what was sent over all links, (S, len(rounds_measured)) each; empty if it was not counted.
 
         ``sent_bits`` in total until then, ``sent_scalars`` in numbers of the run's precision, ``sent_models``
         in numbers of one model, where models are kept; with ``_per_round``, since the measurement before, for
@@ -199,17 +210,19 @@ class History:
     @property
     def f0_gap(self) -> np.ndarray | None:
         """f(xbar^0) - f* of every seed (S,); 0 where it is below 0 by rounding; ``None``: f* is not known."""
-        return None if (known := self._gap()) is None else known[0]
+        known = self._gap()
+        return None if known is None else known[0]
 
     @property
     def f0_gap_error(self) -> np.ndarray | None:
         """How far rounding may put ``f0_gap`` off, for every seed (S,), in units of f.
 
-        Where the task tells the difference itself (:meth:`Task.excess`), that is its own figure; else
+        Where the task computes the difference itself (:meth:`Task.excess`), it also bounds the error; else
         16 eps (|f(xbar^0)| + |f*|) + L (eps ||x^0||)^2, eps the rounding unit of the run's precision: the two
         are subtracted, and f* may be that of a minimizer that was rounded.
         """
-        return None if (known := self._gap()) is None else known[1]
+        known = self._gap()
+        return None if known is None else known[1]
 
     def gap_at(self, t: int) -> tuple[np.ndarray, np.ndarray] | None:
         """f(xbar^t) - f* and how far rounding may put it off, (S,) each; ``None``: it is not known."""
@@ -227,7 +240,7 @@ class History:
             and self.excess is not None
             and (np.abs(gap - self.excess[0]) <= error + self.excess[1]).all()
         ):
-            gap, error = self.excess  # unless somebody has given another f*
+            gap, error = self.excess  # unless another f* was given
         return np.where((gap < 0) & (gap >= -error), 0.0, gap), error
 
     def _gap(self) -> tuple[np.ndarray, np.ndarray] | None:
@@ -236,7 +249,7 @@ class History:
     def values(self) -> dict[str, float]:
         """The glossary's names that this run fixes, for ``Theorem.evaluate``.
 
-        Hyperparameters by the algorithm's letters, ``T`` rounds, ``m``, what is known of the network and of
+        Hyperparameters by the algorithm's symbols, ``T`` rounds, ``m``, what is known of the network and of
         the problem, ``f0_gap`` = f(xbar^0) - f* (mean over seeds; only where f* is known), ``x0_sq``,
         ``x0_spread``.
         """
@@ -270,13 +283,13 @@ class History:
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write one safetensors file, atomically; ``History.load`` reads it back."""
-        return storage.write(path, *self._told())
+        return storage.write(path, *self._content())
 
     def packed(self) -> bytes:
-        """What ``save`` writes."""
-        return storage.packed(*self._told())
+        """Return the bytes that ``save`` writes."""
+        return storage.packed(*self._content())
 
-    def _told(self) -> tuple[dict[str, Any], dict[str, Any]]:
+    def _content(self) -> tuple[dict[str, Any], dict[str, Any]]:
         document = {name: getattr(self, name) for name in _SCALARS}
         document |= {name: _plain(getattr(self, name)) for name in _RECORDS}
         document |= {
@@ -291,7 +304,7 @@ class History:
         """Read what ``save`` wrote.
 
         A user's algorithm is found where its module has been imported; nothing is imported because a file
-        names it, and without it :class:`~dfltheory.training.records.Recorded` tells what it was.
+        names it, and without it the algorithm is a :class:`~dfltheory.training.records.Recorded`.
         """
         tensors, document = storage.read(path, "dfltheory.History")
         with reading(path, "a history"):
@@ -299,14 +312,14 @@ class History:
             if "consensus_error" in arrays:  # its name in files of earlier releases
                 arrays.setdefault("consensus_rounding", arrays["consensus_error"])
             measures = {k.removeprefix("measure/"): v for k, v in arrays.items() if k.startswith("measure/")}
-            told = {n: None if document[n] is None else kind(**document[n]) for n, kind in _RECORDS.items()}
-            own: dict[str, Any] = {name: told.pop(name) for name in ("constants", "facts")}
+            records = {name: _read_record(document[name], kind) for name, kind in _RECORDS.items()}
+            own: dict[str, Any] = {name: records.pop(name) for name in ("constants", "facts")}
             own |= {name: arrays[name] for name in _ARRAYS if name in arrays}
             own |= {name: read(f"{path}: {name}", document[name]) for name, read in _SCALARS.items()}
             own |= {name: measures.pop(name) for name in _MEASURES if name in measures}
             own.setdefault("accuracy", None)
             history = cls(algorithm=algorithm_of(document["algorithm"]), extra=measures, **own)
-            history.__dict__ |= told | {"random_network": bool(document["random_network"])}
+            history.__dict__ |= records | {"random_network": bool(document["random_network"])}
             return history
 
 
@@ -340,12 +353,23 @@ _FACTS = record(
         **dict.fromkeys(("dfltheory", "torch"), line(100)),
     }
 )
+
+
+def _run_facts(**fields: Any) -> RunFacts:
+    return RunFacts(**_FACTS("facts", fields))
+
+
 _RECORDS: dict[str, Any] = {
     "constants": ProblemConstants,
     "network": NetworkConstants,
     "network_facts": NetworkFacts,
-    "facts": lambda **fields: RunFacts(**_FACTS("facts", fields)),
+    "facts": _run_facts,
 }
+
+
+def _read_record(document: Mapping[str, Any] | None, kind: Any) -> Any:
+    """Return a record of the given class; None for none."""
+    return None if document is None else kind(**document)
 
 
 def _plain(record: Any) -> dict[str, Any] | None:

@@ -1,4 +1,4 @@
-"""One instance of learning: what is run, as objects and as one document.
+"""One run to be done, as objects and as one document.
 
 >>> instance = Instance.of({"task": {"name": "quadratic", "m": 4}, "topology": {"name": "ring"},
 ...     "algorithm": {"name": "dfedavg", "eta": 0.05, "K": 2}, "run": {"rounds": 20}})
@@ -10,7 +10,7 @@ True
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Self
@@ -19,15 +19,18 @@ import numpy as np
 
 from dfltheory import algorithms, graphs, tasks
 from dfltheory.algorithms.base import Algorithm
-from dfltheory.errors import InputError, UnknownNameError, one_of
+from dfltheory.bounds.reference import names_theorem_file
+from dfltheory.errors import InputError, UnknownNameError
 from dfltheory.files import plain
 from dfltheory.graphs.files import read_matrix_file
 from dfltheory.graphs.matrices import to_dense
 from dfltheory.own import Trust, require_trust, trusting
+from dfltheory.schemas import Schema
 from dfltheory.tasks.task import Task
 from dfltheory.training import loop
-from dfltheory.training.document import REQUIRED, SECTIONS, builder, converted, located, name_of, options_of
+from dfltheory.training.document import SECTIONS, located, read_sections
 from dfltheory.training.history import History
+from dfltheory.training.options import builder, converted, name_of, options_of
 from dfltheory.training.setup import network_called, seed_indices
 
 
@@ -37,14 +40,24 @@ class Instance:
 
     Attributes
     ----------
-    task, algorithm : what is learned, and how
-    network : graph, matrix (m, m), sequence... as :func:`dfltheory.train` takes it; None for a server
-    rounds : T
-    seeds : indices of independent runs; S stands for 0..S-1
-    x0 : start (d,), (m, d) or (S, m, d); None: the task's own
-    seed : root of all chance
-    evaluate_every : measure rounds 0, n, 2n, ... and the last
-    told : what the document said of the task and the network, each with the object that it was built into
+    task : Task
+        What is learned.
+    algorithm : Algorithm
+        With its hyperparameters.
+    network : object
+        Graph, matrix (m, m), sequence... as :func:`dfltheory.train` takes it; None for a server.
+    rounds : int
+        T.
+    seeds : int or sequence of int
+        Number of independent runs, or their indices.
+    x0 : array, optional
+        Start (d,), (m, d) or (S, m, d); None: the task's own.
+    seed : int
+        Root seed.
+    evaluate_every : int
+        Measure rounds 0, n, 2n, ... and the last.
+    sources : mapping
+        Sections of the document from which task and network were built, each with the built object.
     """
 
     task: Task
@@ -55,25 +68,33 @@ class Instance:
     x0: Any = None
     seed: int = field(default=0, kw_only=True)
     evaluate_every: int = field(default=1, kw_only=True)
-    told: Mapping[str, tuple[Any, Mapping[str, Any]]] = field(default_factory=dict, kw_only=True, repr=False)
+    sources: Mapping[str, tuple[Any, Mapping[str, Any]]] = field(
+        default_factory=dict, kw_only=True, repr=False
+    )
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "seeds", tuple(seed_indices(self.seeds)))
 
     def run(self, **recording: Any) -> History:
-        """Train; ``recording`` are further options of :func:`dfltheory.train`: metrics, checkpoint..."""
-        given: dict[str, Any] = {
+        """Train and return the history.
+
+        Parameters
+        ----------
+        recording
+            Further options of :func:`dfltheory.train`: metrics, checkpoint...
+        """
+        options: dict[str, Any] = {
             "rounds": self.rounds,
             "seeds": self._count,
             "seed": self.seed,
             "x0": self.x0,
             "evaluate_every": self.evaluate_every,
         }
-        return loop.train(self.algorithm, self.task, self.network, **{**given, **recording})
+        return loop.train(self.algorithm, self.task, self.network, **{**options, **recording})
 
     @property
     def _count(self) -> int | list[int]:
-        """The seeds as a document has them: S where they are 0..S-1."""
+        """The seeds in a document: S if they are 0..S-1."""
         seeds = list(seed_indices(self.seeds))
         return len(seeds) if seeds == list(range(len(seeds))) else seeds
 
@@ -85,53 +106,64 @@ class Instance:
         folder: Path | None = None,
         own: Trust = False,
     ) -> Self:
-        """Build what the sections [task], [topology], [algorithm] and [run] of a document say.
+        """Build the instance of a document.
 
         Parameters
         ----------
-        source : what errors call the document
-        folder : where its relative paths begin; None: the document may name no file
-        own : may it name algorithms, tasks and a task's model by MODULE:NAME? Their modules are imported, so
-            that their code runs: never for a document from somebody else. A set of references allows these
+        document : mapping
+            The sections [task], [topology], [algorithm] and [run].
+        source : str
+            Name of the document in errors.
+        folder : Path, optional
+            Where its relative paths begin; None: the document may name no file.
+        own : bool or set of str
+            May the document name algorithms, tasks and a task's model by MODULE:NAME? Their modules are
+            imported, and so their code runs: only for documents that the caller trusts. A set of references
+            allows these.
 
         Raises
         ------
         InputError, UnknownNameError
-            One clear line that names the source and the field.
+            Every problem, as "source: place: reason".
         """
         with located(source), trusting(own):
-            for name in document:
-                one_of("section of one run", name, {"title", *SECTIONS})
-            parts = checked(document, folder, own)
+            parts = checked({n: v for n, v in document.items() if n != "title"}, folder, own)
+            check_algorithm(parts["algorithm"])
             task = make_task(parts["task"], folder)
             network = make_network(parts["topology"], task.m, folder) if "topology" in parts else None
-            told = {"task": (task, parts["task"])}
+            sources = {"task": (task, parts["task"])}
             if network is not None and "file" not in parts["topology"]:
-                told["topology"] = (network, parts["topology"])
-            run = {n: v for n, v in parts["run"].items() if n != "keep_models"}
-            return cls(task, make_algorithm(parts["algorithm"]), network, told=told, **run)
+                sources["topology"] = (network, parts["topology"])
+            run = {name: value for name, value in parts["run"].items() if name != "keep_models"}
+            return cls(task, make_algorithm(parts["algorithm"]), network, sources=sources, **run)
 
     def document(self) -> dict[str, Any]:
-        """The document that builds this instance again, in JSON's types.
+        """Return the document that builds this instance again, in JSON's types.
 
         Raises
         ------
         InputError
             A part was made in Python, and no document can say how.
         """
-        made = {"task": self._part("task", self.task), "algorithm": {"name": name_of(type(self.algorithm))}}
-        letters = {f.name: getattr(self.algorithm, f.name) for f in fields(self.algorithm)}
-        made["algorithm"] |= {n: v for n, v in letters.items() if v is not None}
+        algorithm: dict[str, Any] = {"name": name_of(type(self.algorithm))}
+        for hyperparameter in fields(self.algorithm):
+            value = getattr(self.algorithm, hyperparameter.name)
+            if value is not None:
+                algorithm[hyperparameter.name] = value
+        run: dict[str, Any] = {name: getattr(self, name) for name in ("rounds", "seed", "evaluate_every")}
+        run["seeds"] = self._count
+        if self.x0 is not None:
+            run["x0"] = np.asarray(self.x0)
+        document = {"task": self._section("task", self.task), "algorithm": algorithm}
         if self.network is not None:
-            made["topology"] = self._part("topology", self.network)
-        run = {n: getattr(self, n) for n in ("rounds", "seed", "evaluate_every")}
-        run |= {"seeds": self._count} | ({} if self.x0 is None else {"x0": np.asarray(self.x0)})
-        return plain(made | {"run": run})
+            document["topology"] = self._section("topology", self.network)
+        return plain({**document, "run": run})
 
-    def _part(self, section: str, made: Any) -> Mapping[str, Any]:
-        kept, said = self.told.get(section, (None, {}))
-        if kept is made:
-            return said
+    def _section(self, section: str, made: Any) -> Mapping[str, Any]:
+        """Return the section of a task or network."""
+        built, table = self.sources.get(section, (None, {}))
+        if built is made:
+            return table
         if isinstance(made, Mapping):
             raise InputError(
                 f"the network is one for each of {', '.join(map(str, made))}, and a document has a single"
@@ -158,12 +190,12 @@ _CODE = (("task", "name"), ("task", "model"), ("algorithm", "name"), ("theorem",
 
 
 def references(document: Mapping[str, Any]) -> dict[str, str]:
-    """The MODULE:NAME and FILE.py:NAME references of a document, by dotted field; nothing is imported."""
+    """Return the MODULE:NAME and FILE.py:NAME references of a document, by dotted field."""
     found = {}
     for section, key in _CODE:
         table = document.get(section)
         value = table.get(key) if isinstance(table, Mapping) else None
-        if isinstance(value, str) and ":" in value:
+        if isinstance(value, str) and ":" in value and not names_theorem_file(value):
             found[f"{section}.{key}"] = value
     return found
 
@@ -172,62 +204,108 @@ def checked(
     document: Mapping[str, Any],
     folder: Path | None = None,
     own: Trust = False,
-    filled: Callable[[str], set[str]] = lambda name: set(),
+    further: Mapping[str, type[Schema]] | None = None,
 ) -> dict[str, dict[str, Any]]:
-    """The four sections with their defaults; names, options, types and ranges checked, nothing built.
+    """Return the sections of a document with their defaults; types and names are checked, nothing is built.
 
-    ``filled`` says which hyperparameters of the algorithm are given later. An algorithm without a network
-    loses [topology], so that such baselines can be swept beside the others.
+    An algorithm without a network loses [topology], so that such baselines can be swept together with others.
+
+    Parameters
+    ----------
+    document : mapping
+        The sections.
+    folder : Path, optional
+        Where relative paths begin; None: the document may name no file.
+    own : bool or set of str
+        Which code the document may name.
+    further : mapping
+        Models of more sections than those of ``SECTIONS``.
+
+    Raises
+    ------
+    InputError, UnknownNameError
+        Every problem, as "place: reason".
     """
-    given = {n: document.get(n) or {} for n in SECTIONS if n != "topology" or document.get(n) is not None}
-    for place, reference in references(given).items():
+    for place, reference in references(document).items():
         require_trust(reference, own, place)
-    algorithm = SECTIONS["algorithm"].read(given.pop("algorithm"), filled)
-    known = options_of("algorithm", algorithm["name"])
-    # ranges are the algorithm's own business; for what is given later a small number stands in
-    with located("[algorithm]"):
-        make_algorithm({**{n: 1e-3 for n, f in known.items() if f.default is REQUIRED}, **algorithm})
-    network = algorithms.spoken(algorithm["name"])[2]
-    if not builder("algorithm", algorithm["name"]).needs_topology:
-        given.pop("topology", None)
-    elif network is not None and given.setdefault("topology", {"name": network}).get("name") != network:
-        raise InputError(
-            f"{algorithm['name']} is that algorithm over the network {network}: leave out others"
-        )
-    elif "topology" not in given:
-        raise InputError(f"{algorithm['name']} needs a [topology]: give its name or file")
-    parts = {n: SECTIONS[n].read(table) for n, table in given.items()} | {"algorithm": algorithm}
+    parts = read_sections(_with_network(document), further)
     if "topology" in parts:
         _check_topology(parts["topology"], folder)
+    elif builder("algorithm", parts["algorithm"]["name"]).needs_topology:
+        raise InputError(f"topology: is missing: {parts['algorithm']['name']} needs its name or file")
     return parts
 
 
-def _check_topology(asked: Mapping[str, Any], folder: Path | None) -> None:
-    named = [n for n in ("name", "file", "matrix", "matrices") if n in asked]
+def check_algorithm(table: Mapping[str, Any], given_later: Collection[str] = ()) -> None:
+    """Check that an algorithm has its hyperparameters, in their ranges.
+
+    Parameters
+    ----------
+    table : mapping
+        A checked [algorithm].
+    given_later : collection of str
+        Hyperparameters that a schedule fills.
+    """
+    name = table["name"]
+    required = {option: about for option, about in options_of("algorithm", name).items() if about.required}
+    lacking = [option for option in required if option not in table and option not in given_later]
+    if lacking:
+        raise InputError(
+            f"algorithm.{lacking[0]}: is missing: {name} needs {', '.join(lacking)}; give it, or [theorem] "
+            "with schedule = true"
+        )
+    small_values = {option: about.small_value for option, about in required.items()}
+    with located("algorithm"):
+        make_algorithm({**small_values, **table})
+
+
+def _with_network(document: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a document with the network that its algorithm's name implies, or without one it cannot use."""
+    sections = dict(document)
+    table = sections.get("algorithm")
+    name = table.get("name") if isinstance(table, Mapping) else None
+    if not isinstance(name, str) or not name.strip():
+        return sections
+    with located("algorithm.name"):
+        kind = builder("algorithm", name)
+    implied = algorithms.spoken(name)[2]
+    if not kind.needs_topology:
+        sections.pop("topology", None)
+    elif implied is not None:
+        given = sections.setdefault("topology", {"name": implied})
+        if not isinstance(given, Mapping) or given.get("name") != implied:
+            raise InputError(
+                f"topology: {name} is that algorithm over the network {implied}: leave out others"
+            )
+    return sections
+
+
+def _check_topology(table: Mapping[str, Any], folder: Path | None) -> None:
+    named = [source for source in ("name", "file", "matrix", "matrices") if source in table]
     if len(named) != 1:
-        told = " and ".join(named) or "none of them"
-        raise InputError(f"[topology] needs one of name, file, matrix and matrices, not {told}")
-    rule = asked.get("weights")
+        found = " and ".join(named) or "none of them"
+        raise InputError(f"topology: needs one of name, file, matrix and matrices, not {found}")
+    rule = table.get("weights")
     if rule is not None and rule.replace("-", "_") not in graphs.WEIGHT_RULES:
-        with located("[topology]"):
+        with located("topology.weights"):
             raise UnknownNameError("weight rule", rule, set(graphs.WEIGHT_RULES))
-    further = set(asked) - set(SECTIONS["topology"].fields)
-    if named != ["name"] and further:
-        raise UnknownNameError(f"field of [topology] with a {named[0]}", min(further), {*named, "weights"})
-    if named == ["file"] and (folder is None or not (folder / asked["file"]).is_file()):
-        raise InputError(f"topology.file = {asked['file']!r} is not a file beside the experiment file")
+    if named == ["file"] and (folder is None or not (folder / table["file"]).is_file()):
+        raise InputError(
+            f"topology.file: {table['file']!r} is not a file in the folder of the experiment file"
+        )
 
 
 def _options(section: str, table: Mapping[str, Any]) -> dict[str, Any]:
-    own = SECTIONS[section].fields
-    return converted(section, table["name"], {n: v for n, v in table.items() if n not in own})
+    own = SECTIONS[section].model_fields
+    given = {option: value for option, value in table.items() if option not in own}
+    return converted(section, table["name"], given)
 
 
 def make_task(table: Mapping[str, Any], folder: Path | None) -> Task:
-    """The task of a checked [task]; a file of its examples lies beside the document."""
+    """Return the task of a checked [task]; files of examples are relative to ``folder``."""
     name, options = table["name"], _options("task", table)
     known = options_of("task", name)
-    for option in (n for n in options if known[n].hint is Path):
+    for option in [option for option in options if known[option].hint is Path]:
         if folder is None:
             raise InputError(f"task.{option} = {options[option]!r}: this document may name no file")
         options[option] = folder / options[option]
@@ -240,7 +318,7 @@ def make_task(table: Mapping[str, Any], folder: Path | None) -> Task:
 
 
 def make_network(table: Mapping[str, Any], m: int, folder: Path | None) -> Any:
-    """The network of a checked [topology], as a sequence of matrices for m clients."""
+    """Return the network of a checked [topology], as a sequence of matrices for m clients."""
     if "file" in table:
         assert folder is not None, "checked"
         network: Any = read_matrix_file(folder / table["file"])
@@ -253,17 +331,25 @@ def make_network(table: Mapping[str, Any], m: int, folder: Path | None) -> Any:
     if "weights" not in table:
         return graphs.as_sequence(network)
     if not hasattr(network, "edges"):
-        told = table.get("name") or table.get("file") or "a matrix"
+        given = table.get("name") or table.get("file") or "a matrix"
         raise InputError(
-            f"topology.weights = {table['weights']!r}: only a graph takes weights, and this is {told}"
+            f"topology.weights = {table['weights']!r}: only a graph takes weights, and this is {given}"
         )
     return graphs.as_sequence(graphs.weights(network, table["weights"]))
 
 
 def make_algorithm(table: Mapping[str, Any]) -> Algorithm:
-    """The algorithm of a checked [algorithm]."""
-    letters = algorithms.spoken(table["name"])[1] | _options("algorithm", table)
-    return builder("algorithm", table["name"])(**letters)
+    """Return the algorithm of a checked [algorithm]."""
+    hyperparameters = {**algorithms.spoken(table["name"])[1], **_options("algorithm", table)}
+    return builder("algorithm", table["name"])(**hyperparameters)
 
 
-__all__ = ["Instance", "checked", "make_algorithm", "make_network", "make_task", "references"]
+__all__ = [
+    "Instance",
+    "check_algorithm",
+    "checked",
+    "make_algorithm",
+    "make_network",
+    "make_task",
+    "references",
+]

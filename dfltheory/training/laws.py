@@ -14,7 +14,7 @@ from dfltheory.graphs import check_mixing_matrix
 from dfltheory.graphs.matrices import DENSE_LIMIT, is_sparse, to_dense
 
 _TOLERANCE = 1e-6
-"""How far a sum may be from 1: matrices may have come in single precision, and lost the mark of it."""
+"""Tolerance for sums: matrices may have been in single precision before they were converted."""
 
 _LAWS = {
     "doubly stochastic": ("row sums", "column sums"),
@@ -31,7 +31,7 @@ _ADVICE = {
 
 
 class Laws:
-    """The laws of one of an algorithm's matrices; ``strict`` False: finite weights are all that is asked."""
+    """The laws of one of an algorithm's matrices; with ``strict=False`` weights need only be finite."""
 
     def __init__(self, algorithm: Algorithm, m: int, strict: bool = True, name: str = MIX):
         own = name == MIX and strict
@@ -44,10 +44,15 @@ class Laws:
         self._fixed = algorithm.fixed and strict
 
     def check(self, W: Any, where: str = "the mixing matrix: ", tol: float | None = _TOLERANCE) -> None:
-        """One clear line (law, place, value, what to do) unless W keeps the laws.
+        """Raise GraphError (law, place, value, what to do) unless W obeys the laws.
 
-        ``where`` says which matrix it is ("the matrix of round 3: "); without ``tol`` the precision of W's
-        own type counts.
+        Parameters
+        ----------
+        W : (m, m) array or sparse array
+        where : str
+            Which matrix it is, for the message: "the matrix of round 3: ".
+        tol : float, optional
+            Tolerance; None: the precision of W's own type.
         """
         if tol is not None:
             self._check_kind(W)
@@ -55,15 +60,15 @@ class Laws:
         for failure in report.failures:
             if failure.law not in self._laws:
                 raise GraphError(f"{where}{failure.message}: give a matrix of finite weights")
-            told = f"symmetric, {self._kind}" if "symmetry" in self._laws else self._kind
+            kind = f"symmetric, {self._kind}" if "symmetry" in self._laws else self._kind
             raise GraphError(
-                f"{where}{failure.message}; {self._name} needs {told} matrices: {_ADVICE[self._kind]};"
-                " check_topology=False lets it run all the same"
+                f"{where}{failure.message}; {self._name} needs {kind} matrices: {_ADVICE[self._kind]};"
+                " check_topology=False runs it without this check"
             )
         self.check_links(W, where)
 
     def _check_kind(self, W: Any) -> None:
-        """One clear line unless what a sequence gives is a matrix of the clients."""
+        """Raise GraphError unless a sequence gave a matrix of m clients."""
         if not (is_sparse(W) or isinstance(W, np.ndarray)):
             raise GraphError(
                 f"a sequence gives a {type(W).__name__} as its matrix: give a numpy or CSR array"
@@ -73,7 +78,7 @@ class Laws:
             raise GraphError(f"a sequence of {self._m} clients gives a matrix of {W.shape}: give {wanted}")
 
     def check_constant(self, W: Any) -> None:
-        """One clear line where every round has this W, and an eigenvalue of it lets the update diverge."""
+        """Raise GraphError if every round has this W, and an eigenvalue of it makes the update diverge."""
         if self._least == -math.inf or self._m > DENSE_LIMIT:  # beyond it, all eigenvalues cost too much
             return
         least = float(np.linalg.eigvalsh(np.asarray(to_dense(W), dtype=np.float64))[0])
@@ -81,26 +86,27 @@ class Laws:
             raise GraphError(
                 f"the mixing matrix: its least eigenvalue is {least:.6g}, below {self._least:.6g}, where"
                 f" {self._name} diverges: mix by (I + W)/2 (lazy=True, or graphs.lazy(graph));"
-                " check_topology=False lets it run all the same"
+                " check_topology=False runs it without this check"
             )
 
     def check_fixed(self, stays: bool) -> None:
-        """One clear line where the network moves under neighbors that keep what came over it."""
+        """Raise GraphError if the network changes and the algorithm needs a fixed one."""
         if self._fixed and not stays:
             raise GraphError(
-                f"the network moves, and {self._name} needs one that stays: a new neighbor has missed what"
-                " the others keep; give one graph or matrix; check_topology=False lets it run all the same"
+                f"the network changes, and {self._name} needs a fixed one: a new neighbor has not received"
+                " what the others keep; give one graph or matrix; check_topology=False runs it without this"
+                " check"
             )
 
     def check_links(self, W: Any, where: str) -> None:
-        """One clear line unless the links of W are of the kind that the algorithm needs."""
+        """Raise GraphError unless the links of W are of the kind that the algorithm needs."""
         if self._links == "directed":
             return
         linked: Any = sp.csr_array(W) != 0
         for a, b in zip(*(linked > linked.T).nonzero()):
             raise GraphError(
-                f"{where}client {a} hears client {b}, who does not hear it; {self._name} needs links that"
-                " go both ways: give an undirected graph"
+                f"{where}client {a} receives from client {b} and sends it nothing; {self._name} needs links"
+                " that go both ways: give an undirected graph"
             )
         links = (linked.nnz - np.count_nonzero(linked.diagonal())) // 2
         parts = int(sp.csgraph.connected_components(linked)[0])

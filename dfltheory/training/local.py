@@ -1,7 +1,7 @@
-"""Local work, a few clients at a time where that pays: each client works alone, so nothing changes.
+"""Local work for some clients at a time, and the checks of a state.
 
-Where some clients rest (a server samples, or the network wakes two), only the others work: those keep what
-they have.
+Each client works alone, so the result does not depend on the division into parts. If few clients participate,
+only these work; the others keep their values.
 """
 
 from __future__ import annotations
@@ -12,111 +12,180 @@ from typing import Any
 
 from torch import Tensor
 
-from dfltheory.algorithms.base import State, replace
+from dfltheory.algorithms.base import State, is_storable, replace
 from dfltheory.errors import InputError
 from dfltheory.training.oracle import RoundOracle
 
 
 def in_pieces(update: Callable[[Any, Any], Any], state: Any, grad: RoundOracle, chunk: int | None) -> Any:
-    """``update(state, grad)``, for ``chunk`` clients at a time (``None``: all at once)."""
+    """Return ``update(state, grad)``, computed for ``chunk`` clients at a time; None: for all at once."""
     m = state.x.shape[1]
-    sampled = None if chunk is None else _sampled(grad, chunk, m)
+    participating = None if chunk is None else _participating(grad, chunk, m)
     size = chunk or m
-    if sampled is None and size >= m:
+    if participating is not None:
+        return _update_parts(update, state, grad, participating, others_unchanged=True)
+    if size >= m:
         return update(state, grad)
-    pieces = [slice(a, min(a + size, m)) for a in range(0, m, size)] if sampled is None else sampled
-    part, after, changed = state, state, {}
-    for rows in pieces:
+    parts = [slice(start, min(start + size, m)) for start in range(0, m, size)]
+    return _update_parts(update, state, grad, parts, others_unchanged=False)
+
+
+def _update_parts(
+    update: Callable[[Any, Any], Any],
+    state: Any,
+    grad: RoundOracle,
+    parts: list[slice],
+    others_unchanged: bool,
+) -> Any:
+    """Return the state in which each part of the clients has been updated, one after the other."""
+    m = state.x.shape[1]
+    part, after = state, state
+    changed: dict[str, Tensor] = {}
+    for rows in parts:
         arcs = grad.edges.part(rows) if state.per_edge else rows
         part = clients_of(state, rows, arcs)
         after = update(part, grad.of(rows))
         for name, new in tensors(after).items():
-            here, n = (arcs, len(grad.edges)) if name in state.per_edge else (rows, m)
-            if new.ndim < 2 or new.shape[1] != here.stop - here.start:
+            places, n = (arcs, len(grad.edges)) if name in state.per_edge else (rows, m)
+            if new.ndim < 2 or new.shape[1] != places.stop - places.start:
                 continue  # common to all clients
             if name not in changed:
                 if new is getattr(part, name, None):
                     continue
-                # those before this piece have not changed it, nor have those who do not take part
-                changed[name] = _room(new, getattr(state, name), n, here.start if sampled is None else n)
-            changed[name][:, here] = new
+                # earlier parts have not changed this field, nor have clients that do not participate
+                unchanged = n if others_unchanged else places.start
+                changed[name] = _with_old_values(new, getattr(state, name), n, unchanged)
+            changed[name][:, places] = new
     same = [name for name in stacked(state) if getattr(after, name) is getattr(part, name)]
     return replace(after, **({name: getattr(state, name) for name in same} | changed))
 
 
-def _sampled(grad: RoundOracle, chunk: int, m: int) -> list[slice] | None:
-    """The clients that take part in some seed, each a slice; None: all, or so many that all at once pay."""
+def _participating(grad: RoundOracle, chunk: int, m: int) -> list[slice] | None:
+    """Return the clients that participate for some seed, if it pays to update only these."""
     if grad.active is None:
         return None
     few = grad.active[..., 0].any(0).nonzero()[:, 0].tolist()
-    return [slice(i, i + 1) for i in few] if chunk == 1 or 2 * len(few) <= m else None
+    if chunk == 1 or 2 * len(few) <= m:
+        return [slice(i, i + 1) for i in few]
+    return None
 
 
-def _room(new: Tensor, old: Any, n: int, kept: int) -> Tensor:
-    """Memory for a field's values of n clients or arcs; the first ``kept`` have their old ones, or 0."""
-    room = new.new_empty(len(new), n, *new.shape[2:])
-    fits = isinstance(old, Tensor) and old.shape == room.shape
-    room[:, :kept] = old[:, :kept] if fits else 0
-    return room
+def _with_old_values(new: Tensor, old: Any, n: int, unchanged: int) -> Tensor:
+    """Return a tensor for n clients or arcs, whose first ``unchanged`` have their old values, or 0."""
+    values = new.new_empty(len(new), n, *new.shape[2:])
+    has_old = isinstance(old, Tensor) and old.shape == values.shape
+    values[:, :unchanged] = old[:, :unchanged] if has_old else 0
+    return values
 
 
 def tensors(state: Any) -> dict[str, Tensor]:
-    """The fields of a state that are tensors."""
+    """Return the fields of a state that are tensors."""
     values = ((f.name, getattr(state, f.name)) for f in fields(state))
     return {name: value for name, value in values if isinstance(value, Tensor)}
 
 
 def stacked(state: Any) -> list[str]:
-    """The names of the fields that are the clients' own: tensors (S, m, ...), and those per edge."""
+    """Return the names of the clients' own fields, tensors (S, m, ...), and of those per arc."""
     m, per_edge = state.x.shape[1], state.per_edge
-    return [n for n, v in tensors(state).items() if n in per_edge or (v.ndim >= 2 and v.shape[1] == m)]
+    names = []
+    for name, value in tensors(state).items():
+        if name in per_edge or (value.ndim >= 2 and value.shape[1] == m):
+            names.append(name)
+    return names
 
 
 def check_state(state: Any, like: Tensor, where: str) -> Any:
-    """The state that ``where`` returns, or one clear line unless it is one whose x and z fit ``like``."""
+    """Return the state that ``where`` returned.
+
+    Raises
+    ------
+    InputError
+        If it is no ``State``, has attributes that are no fields, or its x and z do not fit ``like``.
+    """
     if not isinstance(state, State):
         raise InputError(
             f"{where} returns a {type(state).__name__}: return a State, as replace(state, ...) is"
         )
-    if hidden := sorted(vars(state).keys() - {f.name for f in fields(state)}):
+    undeclared = sorted(vars(state).keys() - {f.name for f in fields(state)})
+    if undeclared:
         raise InputError(
-            f"{where}: {', '.join(hidden)} is no field of {type(state).__name__}, and no checkpoint would"
+            f"{where}: {', '.join(undeclared)} is no field of {type(state).__name__}, and no checkpoint would"
             " keep it: declare it in a subclass of State, and make it in init"
         )
     for name, value in (("x", state.x), ("z", state.z)):
-        if not isinstance(value, Tensor) or value.shape != like.shape:
-            told = f"has shape {tuple(value.shape)}" if isinstance(value, Tensor) else f"is {value!r:.40}"
-            raise InputError(f"{where}: the state's {name} {told}: give a tensor {tuple(like.shape)}")
+        if not isinstance(value, Tensor):
+            raise InputError(
+                f"{where}: the state's {name} is {value!r:.40}: give a tensor {tuple(like.shape)}"
+            )
+        if value.shape != like.shape:
+            shape = tuple(value.shape)
+            raise InputError(
+                f"{where}: the state's {name} has shape {shape}: give a tensor {tuple(like.shape)}"
+            )
     if state.x.dtype != like.dtype:
         raise InputError(f"{where}: the state's x is of {state.x.dtype}: give the task's {like.dtype}")
     return state
 
 
 def check_shapes(state: Any, grad: RoundOracle) -> None:
-    """One clear line unless every tensor is each client's own, or of each arc, or common to all."""
+    """Raise InputError unless every tensor is each client's own, or of each arc, or common to all."""
     S, m = state.x.shape[:2]
     for name, value in tensors(state).items():
+        place = f"{type(state).__name__}: {name}"
+        shape = tuple(value.shape)
         if name in state.per_edge:
-            fits, kind = value.shape[:2] == (S, len(grad.edges)), "is per_edge and "
-            wanted = f"{(S, len(grad.edges))} and more axes, as grad.edges.own and mix.gather do"
-        else:
-            fits, kind = value.ndim < 2 or (value.shape[0] == S and value.shape[1] in (1, m)), ""
-            wanted = (
-                f"({S}, {m}, ...), each client's own, or ({S}, 1, ...) or at most one axis, common to all;"
-                " what is kept for every arc of the network is named in per_edge of the state's class"
+            arcs = (S, len(grad.edges))
+            if shape[:2] != arcs:
+                raise InputError(
+                    f"{place} is per_edge and has shape {shape}: give {arcs} and more axes, as"
+                    " grad.edges.own and mix.gather do"
+                )
+        elif value.ndim >= 2 and (shape[0] != S or shape[1] not in (1, m)):
+            raise InputError(
+                f"{place} has shape {shape}: give ({S}, {m}, ...), each client's own, or ({S}, 1, ...) or at"
+                " most one axis, common to all; what is kept for every arc of the network is named in"
+                " per_edge of the state's class"
             )
-        if not fits:
-            told = f"{name} {kind}has shape {tuple(value.shape)}"
-            raise InputError(f"{type(state).__name__}: {told}: give {wanted}")
+
+
+def kept_values(state: Any) -> dict[str, Any]:
+    """Return the fields of a state that are no tensors, as a checkpoint keeps them.
+
+    Raises
+    ------
+    InputError
+        If a field is neither a tensor, a number, text, a flag nor a slice.
+    """
+    kept = {}
+    for f in fields(state):
+        value = getattr(state, f.name)
+        if isinstance(value, Tensor):
+            continue
+        if isinstance(value, slice):  # the shared coordinates, for example
+            kept[f.name] = {"slice": [value.start, value.stop, value.step]}
+        elif isinstance(value, (list, tuple, dict)) or not is_storable(value):
+            raise InputError(
+                f"{type(state).__name__}: {f.name} is a {type(value).__name__}, which no checkpoint can keep:"
+                " make it a tensor or a number"
+            )
+        else:
+            kept[f.name] = value
+    return kept
 
 
 def clients_of(state: Any, rows: slice, arcs: slice | None = None) -> Any:
-    """The state of some clients, ``arcs`` those that end at them; a tensor of two names stays one."""
-    whole = {
-        name: (getattr(state, name), arcs if name in state.per_edge else rows) for name in stacked(state)
-    }
-    parts = {id(tensor): tensor[:, places] for tensor, places in whole.values()}
-    return replace(state, **{name: parts[id(tensor)] for name, (tensor, _) in whole.items()})
+    """Return the state of some clients; ``arcs`` are those that end at them.
+
+    Fields that are one tensor stay one tensor.
+    """
+    parts: dict[int, Tensor] = {}
+    own: dict[str, Tensor] = {}
+    for name in stacked(state):
+        tensor = getattr(state, name)
+        if id(tensor) not in parts:
+            parts[id(tensor)] = tensor[:, arcs if name in state.per_edge else rows]
+        own[name] = parts[id(tensor)]
+    return replace(state, **own)
 
 
-__all__ = ["check_shapes", "check_state", "clients_of", "in_pieces", "stacked", "tensors"]
+__all__ = ["check_shapes", "check_state", "clients_of", "in_pieces", "kept_values", "stacked", "tensors"]

@@ -1,8 +1,8 @@
-"""What a run measures, told to experiment trackers as it goes.
+"""Reports of a run's measurements to experiment trackers, while it runs.
 
 >>> train(algorithm, task, W, callbacks=[report(tensorboard("runs/one"), print_line)])
 
-A logger is any function of a round and what was measured there::
+A logger is any function of a round and of what was measured there::
 
     def print_line(t: int, values: dict[str, float]) -> None:
         print(t, values)
@@ -22,22 +22,22 @@ Logger = Callable[[int, dict[str, float]], object]
 
 
 def report(*loggers: Logger) -> Callable[[int, Any, Any], None]:
-    """A callback of :func:`dfltheory.train` that tells every measured round, 0 among them, to loggers."""
-    told: list[int] = []
+    """Return a callback of :func:`dfltheory.train` that passes every measured round to the loggers."""
+    reported: list[int] = []
 
     def callback(t: int, state: Any, recorder: Any) -> None:
-        for k in range(len(told), len(recorder.rounds)):
-            told.append(recorder.rounds[k])
-            # what needs the next round's state as well comes a round later, and is left out
+        for k in range(len(reported), len(recorder.rounds)):
+            reported.append(recorder.rounds[k])
+            # measures that need the state after the next round are one round late, and are left out
             values = {name: float(v[k].mean()) for name, v in recorder.values.items() if len(v) > k}
             for logger in loggers:
-                logger(told[-1], values)
+                logger(reported[-1], values)
 
     return callback
 
 
 def tensorboard(folder: str | os.PathLike[str]) -> Logger:
-    """Scalars in a folder that TensorBoard reads."""
+    """Return a logger that writes scalars to a folder that TensorBoard reads."""
     writer = _module("torch.utils.tensorboard", "tensorboard").SummaryWriter(os.fspath(folder))
 
     def log(t: int, values: dict[str, float]) -> None:
@@ -49,16 +49,24 @@ def tensorboard(folder: str | os.PathLike[str]) -> Logger:
 
 
 def wandb(**options: Any) -> Logger:
-    """A run of Weights & Biases; ``options`` of ``wandb.init``."""
+    """Return a logger to a run of Weights & Biases; ``options`` of ``wandb.init``."""
     run = _module("wandb", "wandb").init(**options)
-    return lambda t, values: run.log(values, step=t)
+
+    def log(t: int, values: dict[str, float]) -> None:
+        run.log(values, step=t)
+
+    return log
 
 
 def mlflow(**options: Any) -> Logger:
-    """A run of MLflow; ``options`` of ``mlflow.start_run``."""
+    """Return a logger to a run of MLflow; ``options`` of ``mlflow.start_run``."""
     module = _module("mlflow", "mlflow")
     module.start_run(**options)
-    return lambda t, values: module.log_metrics(values, step=t)
+
+    def log(t: int, values: dict[str, float]) -> None:
+        module.log_metrics(values, step=t)
+
+    return log
 
 
 def _module(name: str, package: str) -> Any:

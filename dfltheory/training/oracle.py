@@ -1,4 +1,4 @@
-"""What one round of local work sees of the task: gradients and minibatches, never the network."""
+"""The :class:`~dfltheory.algorithms.Oracle` of training: gradients and minibatches of the task."""
 
 from __future__ import annotations
 
@@ -9,18 +9,37 @@ from typing import Any, Self
 import torch
 from torch import Tensor
 
-from dfltheory.algorithms.base import Mix, sampled
-from dfltheory.algorithms.edges import Edges
+from dfltheory.algorithms.base import Edges, Mix, Oracle, sampled
 from dfltheory.randomness import Generators, may_draw, numpy_generator, uniform
 from dfltheory.tasks.task import Task
 
 
-class RoundOracle:
-    """The :class:`dfltheory.algorithms.Oracle` of round t, for S seeds and all clients, or ``of`` some.
+class RoundOracle(Oracle):
+    """The oracle of round t, for S seeds and all clients, or for a range of them (:meth:`of`).
 
-    ``participation`` < 1 lets every seed draw max(1, round(participation * m)) clients without replacement.
-    ``mix`` gives the network's arcs; ``asked`` is told what of the run's length was asked for.
+    A task that names further methods in ``oracle_methods`` adds them to this oracle.
+
+    Parameters
+    ----------
+    task : Task
+        Gives minibatches and gradients.
+    seeds : sequence of int
+        Indices of the seeds.
+    root : int
+        Root seed of the run.
+    t, horizon : int
+        The round, and the number of rounds.
+    participation : float
+        If < 1, every seed draws max(1, round(participation * m)) clients without replacement.
+    mix : Mix, optional
+        Gives the arcs of the network.
+    asked : set of str, optional
+        ``"horizon"`` is added to it if the algorithm asks for the number of rounds.
+    draws : bool
+        May the algorithm draw numbers of its own?
     """
+
+    environment = "training"
 
     def __init__(
         self,
@@ -34,73 +53,81 @@ class RoundOracle:
         asked: set[str] | None = None,
         draws: bool = True,
     ) -> None:
-        self.t, self.shared, self._draws = t, task.shared, draws
-        self._horizon, self._mix, self._asked = horizon, mix, asked
-        self._task = self._everybody = task
+        super().__init__(t, horizon, task)
+        self._draws, self._mix, self._asked = draws, mix, asked
+        self._task = self._all_clients = task
         self._rows: slice | None = None
         self._generators: Sequence[torch.Generator] = Generators(root, seeds, t, "data", task.device)
         self._stream = task.stream(self._generators)
         self._kept: list[Any] = []
-        self.active = self._participants(seeds, root, participation) if participation < 1 else None
+        self._position = 0
+        self._add_methods_of_task()
+        if participation < 1:
+            self.active = self._participants(seeds, root, participation)
 
     @property
     def horizon(self) -> int:
+        """The number of rounds; that the algorithm depends on it is recorded."""
         if self._asked is not None:
             self._asked.add("horizon")
         return self._horizon
 
     @property
     def edges(self) -> Edges:
-        assert self._mix is not None, "given by the run"
+        """The arcs to these clients."""
+        if self._mix is None:
+            raise self.unsupported(".edges")
         return self._mix.edges if self._rows is None else self._mix.edges.of(self._rows)
 
-    @property
-    def blocks(self) -> tuple[slice, ...]:
-        return self._everybody.blocks
-
-    @property
-    def shapes(self) -> tuple[tuple[int, ...], ...]:
-        return self._everybody.shapes
-
-    def begin(self, x: Tensor) -> Tensor:
-        return x.clone()
-
     def sample(self) -> Any:
+        """Draw the next minibatch of every seed and client."""
         batch = self._next(self._stream)
-        return batch if self._rows is None else self._everybody.pick(batch, self._rows)
+        return batch if self._rows is None else self._all_clients.pick(batch, self._rows)
 
     def __call__(self, y: Tensor, batch: Any) -> Tensor:
+        """Return the task's stochastic gradients at y (S, m, d)."""
         return self._task.gradient(y, batch)
 
     def balanced(self, y: Tensor, batch: Any) -> Tensor:
+        """Return the task's class-balanced gradients at y (S, m, d)."""
         return self._task.balanced_gradient(y, batch)
 
     def uniform(self, shape: tuple[int, ...]) -> Tensor:
-        task = self._everybody
+        """Draw numbers in [0, 1): shape = (m, ...) -> (S, m, ...)."""
+        task = self._all_clients
         may_draw(shape, self._task.m, self._draws)
         like = torch.empty(0, dtype=task.dtype, device=task.device)
-        drawn = self._next(lambda: uniform(self._generators, (task.m, *shape[1:]), like))
+        full_shape = (task.m, *shape[1:])
+        drawn = self._next(lambda: uniform(self._generators, full_shape, like))
         return drawn if self._rows is None else drawn[:, self._rows].clone()
 
     def of(self, rows: slice) -> Self:
-        """The same round for some of these clients: they see the draws that they would see among all."""
+        """Return the same round for some of these clients, with the draws that they have among all."""
         first = 0 if self._rows is None else self._rows.start
         part = copy.copy(self)
-        part._rows, part._k = slice(first + rows.start, first + rows.stop), 0
-        part._task = self._everybody.restrict(part._rows)
+        part._rows = slice(first + rows.start, first + rows.stop)
+        part._position = 0
+        part._task = self._all_clients.restrict(part._rows)
+        part._add_methods_of_task()
         part.active = None if self.active is None else self.active[:, rows]
         return part
 
+    def _add_methods_of_task(self) -> None:
+        """Offer the further methods that the task names."""
+        for name in self._task.oracle_methods:
+            setattr(self, name, getattr(self._task, name))
+
     def _next(self, draw: Callable[[], Any]) -> Any:
-        """The next draw of all clients; for some of them it is kept, since others will ask for it too."""
+        """Return the next draw of all clients; kept for the other ranges if these are only some."""
         if self._rows is None:
             return draw()
-        if self._k == len(self._kept):
+        if self._position == len(self._kept):
             self._kept.append(draw())
-        self._k += 1
-        return self._kept[self._k - 1]
+        self._position += 1
+        return self._kept[self._position - 1]
 
     def _participants(self, seeds: Sequence[int], root: int, participation: float) -> Tensor:
+        """Draw the participating clients of every seed, (S, m, 1)."""
         m = self._task.m
         mask = torch.zeros(len(seeds), m, 1, dtype=torch.bool)
         for own, s in zip(mask, seeds, strict=True):

@@ -1,4 +1,4 @@
-"""What a run is put together from: topology to sequence, start to stacked models, each checked."""
+"""The parts of a run, checked: the network as sequences of matrices, the start as stacked models."""
 
 from __future__ import annotations
 
@@ -13,46 +13,47 @@ import torch
 from torch import Tensor
 
 from dfltheory import graphs
-from dfltheory.algorithms.base import MIX, Algorithm, Law, check_class
+from dfltheory.algorithms.base import MIX, Algorithm, Law, check_class, check_storable
 from dfltheory.errors import GraphError, InputError, UnknownNameError, whole_number
 from dfltheory.graphs import Constant, MixingSequence, as_sequence
 from dfltheory.graphs.matrices import Matrix, settle
+from dfltheory.graphs.sequences import period_of
 from dfltheory.graphs.weights import column_stochastic_of, metropolis_of
 from dfltheory.randomness import torch_generator
 from dfltheory.tasks.task import Task
-from dfltheory.training.facts import period_of
 from dfltheory.training.laws import Laws
-from dfltheory.training.records import refuse_unwritable
 
 
 def check_kinds(algorithm: Any, task: Any, on_divergence: str) -> None:
-    """One clear line unless the parts of a run are what they are taken for."""
+    """Raise InputError unless algorithm, task and ``on_divergence`` are of the right kinds."""
     if not isinstance(algorithm, Algorithm):
-        told = algorithm.__name__ if isinstance(algorithm, type) else repr(algorithm)
+        given = algorithm.__name__ if isinstance(algorithm, type) else repr(algorithm)
         raise InputError(
-            f"algorithm = {told} must be an Algorithm with its hyperparameters, as in DFedAvg(eta=0.1, K=5)"
+            f"algorithm = {given} must be an Algorithm with its hyperparameters, as in DFedAvg(eta=0.1, K=5)"
         )
     check_class(type(algorithm))
-    refuse_unwritable(algorithm)
+    check_storable(algorithm)
     if not isinstance(task, Task):
         raise InputError(
             f"task is a {type(task).__name__}, not a task: tasks.Supervised(module, [(X_1, y_1), ...]) makes"
             " one of any torch module and the clients' tensors"
         )
-    for letter, value in vars(algorithm).items():
+    for name, value in vars(algorithm).items():
         if isinstance(value, float) and abs(value) > torch.finfo(task.dtype).max:
             raise InputError(
-                f"{letter} = {value:g} is beyond the task's {task.dtype} numbers: take a smaller one"
+                f"{name} = {value:g} is beyond the task's {task.dtype} numbers: take a smaller one"
             )
     if on_divergence not in ("mark", "raise"):
         raise InputError(f"on_divergence = {on_divergence!r} must be mark or raise")
 
 
 def functions(name: str, values: Any) -> list[Any]:
-    """The functions of an iterable, as a list, so that it can be gone through twice."""
-    if not isinstance(values, Iterable) or not all(map(callable, listed := list(values))):
-        raise InputError(f"{name} must be a list of functions, not {values!r}")
-    return listed
+    """Return the functions of an iterable as a list."""
+    if isinstance(values, Iterable):
+        listed = list(values)
+        if all(callable(value) for value in listed):
+            return listed
+    raise InputError(f"{name} must be a list of functions, not {values!r}")
 
 
 MOST_SEEDS = 10**6
@@ -60,7 +61,7 @@ MOST_SEEDS = 10**6
 
 
 def seed_indices(seeds: int | Sequence[int]) -> Sequence[int]:
-    """S -> 0..S-1; a sequence of indices as it is."""
+    """Return the indices 0..S-1 for a number S; a sequence of indices as a list."""
     if isinstance(seeds, (list, tuple, range)):
         for s in seeds:
             whole_number("seed index", s, at_least=0)
@@ -82,28 +83,24 @@ class EqualWeights:
 
     def __init__(self, of: MixingSequence, law: Law):
         self.of, self.law = of, law
-        known = (
-            "m",
-            "random",
-            "period",
-            "needs_losses",
-            "eps",
-            "kind",
-            "one_per_round",
-        )  # what a sequence may tell
-        vars(self).update({name: getattr(of, name) for name in known if hasattr(of, name)})
+        for name in ("m", "random", "period", "needs_losses", "eps", "kind", "one_per_round"):
+            if hasattr(of, name):
+                setattr(self, name, getattr(of, name))
 
     def matrix(self, t: int, rng: np.random.Generator, losses: np.ndarray | None = None) -> Matrix:
+        """Return the matrix of step t."""
         W = sp.coo_array(self.of.matrix(t, rng) if losses is None else self.of.matrix(t, rng, losses))
         off = (W.row != W.col) & (W.data != 0)
         A = sp.csr_array((np.ones(off.sum()), (W.row[off], W.col[off])), shape=W.shape)
         if self.law == "row-stochastic":
             return settle(sp.csr_array(column_stochastic_of(sp.csr_array(A.T)).T), None)
-        return settle(column_stochastic_of(A) if self.law == "column-stochastic" else metropolis_of(A), None)
+        if self.law == "column-stochastic":
+            return settle(column_stochastic_of(A), None)
+        return settle(metropolis_of(A), None)
 
 
 def networks() -> dict[str, Any]:
-    """Topologies and sequences by name; each is called with m first."""
+    """Return topologies and sequences by name; the first argument of each is m."""
     return {
         **graphs.TOPOLOGIES,
         "one_peer_exponential": graphs.one_peer_exponential,
@@ -116,26 +113,43 @@ def networks() -> dict[str, Any]:
 
 
 def network_called(name: str) -> Any:
-    """The topology or sequence of that name; ``-`` is as good as ``_``."""
-    known = networks()
-    if (key := name.replace("-", "_")) not in known:
+    """Return the topology or sequence of that name; ``-`` and ``_`` are equivalent."""
+    known, key = networks(), name.replace("-", "_")
+    if key not in known:
         raise UnknownNameError("topology", name, set(known))
     return known[key]
 
 
 def connect(algorithm: Algorithm, task: Task, topology: Any, strict: bool = True) -> dict[str, Any]:
-    """The sequences of mixing matrices of a run by name, which fit the task; none where it has no network.
+    """Return the sequences of mixing matrices of a run by name; an empty dictionary without a network.
 
-    ``topology`` is one network, or its name ("ring"), or, where the class declares ``further`` matrices, a
-    mapping from each name ("W" is that of ``mix(z)``) to its own. Of one network the further ones have the
-    links, and equal weights.
-    What is known before the first round is checked here: a constant matrix, in its own precision, and a
-    period; what is drawn later is checked by the network when it is drawn.
+    A constant matrix (in its own precision) and the matrices of a period are checked here; matrices that are
+    drawn later are checked when they are drawn.
+
+    Parameters
+    ----------
+    algorithm : Algorithm
+        Declares the laws of the matrices, and which it needs.
+    task : Task
+        Has the number of clients.
+    topology : network, name, or mapping
+        One network, or its name ("ring"). If the class declares ``further`` matrices, a mapping from each
+        name ("W" is that of ``mix(z)``) to its network; of one network the further matrices have the links,
+        with equal weights.
+    strict : bool
+        If False, weights need only be finite.
+
+    Raises
+    ------
+    InputError
+        If the algorithm needs a network and has none, or the reverse.
+    GraphError
+        If a matrix breaks a law that the algorithm assumes.
     """
     if not algorithm.needs_topology:
         if topology is not None:
             raise InputError(
-                f"{type(algorithm).__name__} takes no topology: no client talks to another in it"
+                f"{type(algorithm).__name__} takes no topology: its clients send nothing to each other"
             )
         return {}
     if topology is None:
@@ -144,29 +158,37 @@ def connect(algorithm: Algorithm, task: Task, topology: Any, strict: bool = True
     topology = _named(topology, task.m)
     given = topology if isinstance(topology, Mapping) else {MIX: topology}
     if set(given) not in ({MIX}, set(names)):
-        told = f"mixes by {', '.join(names)}, and the topology has {', '.join(map(str, given))}"
-        raise InputError(f"{type(algorithm).__name__} {told}: give each its own, or one for all")
-    found = {name: as_sequence(one) for name, one in given.items()}
+        known = ", ".join(map(str, given))
+        raise InputError(
+            f"{type(algorithm).__name__} mixes by {', '.join(names)}, and the topology has {known}: give each"
+            " its own, or one for all"
+        )
+    sequences: dict[str, Any] = {name: as_sequence(network) for name, network in given.items()}
     if algorithm.further and isinstance(topology, networkx.Graph):
-        found[MIX] = EqualWeights(found[MIX], algorithm.mixing)
-    found = {n: found.get(n) or EqualWeights(found[MIX], algorithm.further[n]) for n in names}
-    for name, sequence in found.items():
+        sequences[MIX] = EqualWeights(sequences[MIX], algorithm.mixing)
+    for name, law in algorithm.further.items():
+        if name not in sequences:
+            sequences[name] = EqualWeights(sequences[MIX], law)
+    sequences = {name: sequences[name] for name in names}
+    for name, sequence in sequences.items():
         _check(sequence, given.get(name, sequence), Laws(algorithm, task.m, strict, name), task.m)
-    return found
+    return sequences
 
 
 def _named(topology: Any, m: int) -> Any:
-    """The network of m clients that a name means; whatever is no name stays."""
+    """Return the network of m clients that a name means; other networks as they are."""
     if not isinstance(topology, str):
         return topology
-    _, *others = inspect.signature(build := network_called(topology)).parameters.values()
-    if lacks := [p.name for p in others if p.default is p.empty and p.kind is not p.VAR_KEYWORD]:
-        raise InputError(f"topology = {topology!r} needs {', '.join(lacks)}: make it by dfltheory.graphs")
+    build = network_called(topology)
+    _, *others = inspect.signature(build).parameters.values()
+    required = [p.name for p in others if p.default is p.empty and p.kind is not p.VAR_KEYWORD]
+    if required:
+        raise InputError(f"topology = {topology!r} needs {', '.join(required)}: make it by dfltheory.graphs")
     return build(m)
 
 
 def _check(sequence: Any, given: Any, laws: Laws, m: int) -> None:
-    """What is known of a sequence before the first round."""
+    """Check what is known of a sequence before the first round."""
     if sequence.m != m:
         raise GraphError(f"the topology has {sequence.m} clients, but the task has {m}: make them equal")
     rng = np.random.default_rng(0)
@@ -178,7 +200,7 @@ def _check(sequence: Any, given: Any, laws: Laws, m: int) -> None:
     laws.check_fixed(period == 1)
     matrices: list[Any] = [sequence.matrix(t, rng) for t in range(period)]
     for t, W in enumerate(matrices):
-        laws.check(W, f"the {'matrix of round ' + str(t) if period > 1 else 'mixing matrix'}: ")
+        laws.check(W, f"the matrix of round {t}: " if period > 1 else "the mixing matrix: ")
     if period == 1:
         laws.check_constant(matrices[0])
     elif period:
@@ -186,7 +208,7 @@ def _check(sequence: Any, given: Any, laws: Laws, m: int) -> None:
 
 
 def starting_models(task: Task, seeds: Sequence[int], x0: Any, seed: int) -> Tensor:
-    """x^0 (S, m, d), a view: the task's common start of every seed, or what was given, broadcast."""
+    """Return x^0 (S, m, d), a view: the task's common start of every seed, or the given models, broadcast."""
     shape = (len(seeds), task.m, task.d)
     if x0 is None:
         x0 = torch.stack([task.start(torch_generator(seed, s, 0, "start")) for s in seeds]).unsqueeze(1)

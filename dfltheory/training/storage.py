@@ -1,6 +1,6 @@
 """Tensors and a JSON document in one safetensors file, without pickle and with a digest of both.
 
-The digest detects damaged and edited files. It does not authenticate them: anybody can compute it.
+The digest detects damaged and edited files. It does not authenticate them: it contains no secret.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ log = logging.getLogger("dfltheory")
 def write(
     path: str | os.PathLike[str], tensors: Mapping[str, Tensor | np.ndarray], document: Mapping[str, Any]
 ) -> Path:
-    """Write atomically. Tensors that are one and the same in memory are stored once."""
+    """Write atomically. Tensors that share their memory are stored once."""
     from safetensors import SafetensorError
     from safetensors.torch import save_file
 
@@ -42,7 +42,7 @@ def write(
 
 
 def packed(tensors: Mapping[str, Tensor | np.ndarray], document: Mapping[str, Any]) -> bytes:
-    """What :func:`write` would write."""
+    """Return the bytes that :func:`write` writes."""
     from safetensors.torch import save
 
     return save(*_laid_out(tensors, document))
@@ -100,7 +100,7 @@ def _text(document: Mapping[str, Any]) -> str:
 
 
 def read_back(document: Mapping[str, Any]) -> dict[str, Any]:
-    """The document as a file would give it back: with lists for tuples, and Python's own numbers."""
+    """Return the document as it is read from a file: with lists for tuples, and Python's own numbers."""
     return json.loads(_text(document))
 
 

@@ -6,17 +6,21 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from dfltheory.verdicts.compare import Verdict, compare
-    from dfltheory.verdicts.reading import dist_sq
+    from dfltheory.verdicts.compare import compare
+    from dfltheory.verdicts.measures import dist_sq
+    from dfltheory.verdicts.run_values import RunValues, run_values
     from dfltheory.verdicts.statistics import Interval, mean_interval, min_interval
+    from dfltheory.verdicts.verdict import Verdict
 
 _MODULES = {
     "Interval": "dfltheory.verdicts.statistics",
-    "Verdict": "dfltheory.verdicts.compare",
+    "RunValues": "dfltheory.verdicts.run_values",
+    "Verdict": "dfltheory.verdicts.verdict",
     "compare": "dfltheory.verdicts.compare",
-    "dist_sq": "dfltheory.verdicts.reading",
+    "dist_sq": "dfltheory.verdicts.measures",
     "mean_interval": "dfltheory.verdicts.statistics",
     "min_interval": "dfltheory.verdicts.statistics",
+    "run_values": "dfltheory.verdicts.run_values",
 }
 
 
@@ -28,9 +32,11 @@ def __getattr__(name: str) -> Any:
 
 __all__ = [
     "Interval",
+    "RunValues",
     "Verdict",
     "compare",
     "dist_sq",
     "mean_interval",
     "min_interval",
+    "run_values",
 ]

@@ -1,17 +1,19 @@
-r"""Evidence against E X <= b from independent X_1, ..., X_S >= 0, whatever their law.
+r"""Evidence against E X <= b from independent X_1, ..., X_S >= 0, for every distribution.
 
 For any 0 <= c <= 1 the number
 
     e_c = prod_s (1 + c (X_s/b_s - 1)) >= 0
 
 has an expectation of at most 1 where E X_s <= b_s: an e-value. So has a mixture over c, and Markov's
-inequality gives P(e >= 1/alpha) <= alpha. No law is assumed: skewness, rare values and scatter that the seeds
-do not show cannot make it fail more often (Waudby-Smith and Ramdas 2024, J. R. Statist. Soc. B 86). Student's
-limit for a mean, in contrast, is too high where the seeds are skewed to the left or happen to agree.
+inequality gives P(e >= 1/alpha) <= alpha. No distribution is assumed: skewness, rare values and
+variance that the seeds do not show cannot make it fail more often (Waudby-Smith and Ramdas 2024,
+J. R. Statist. Soc. B 86). Student's lower limit for a mean, in contrast, is too high where the
+seeds are skewed to the left or happen to be equal.
 
-The price is paid in seeds: S seeds of which each shows r times the bound give e of about r^S / 2. No test
-could do with much less: a quantity that is r times its bound with probability 1/r, and else 0, shows the same
-with probability r^-S."""
+It needs more seeds: S seeds that are r times the bound each give e of about r^S / 2. No test needs
+much fewer: a quantity that is r times its bound with probability 1/r, and else 0, gives the same
+samples with probability r^-S.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,7 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 
 _BETS: dict[float, float] = {1.0: 0.5, 0.75: 0.1, 0.5: 0.1, 0.25: 0.1, 0.125: 0.1, 0.0625: 0.1}
-"""c with its weight in the mixture: half of it on c = 1, which is the best where the seeds scatter little."""
+"""c with its weight in the mixture: half of it on c = 1, the best for a small variance."""
 
 _HALVINGS = 45
 
@@ -35,10 +37,10 @@ def in_bounds(samples: Array, bounds: Array | float) -> Array:
 
 @np.errstate(divide="ignore", invalid="ignore")
 def log_evidence(ratios: Array) -> Array:
-    """log e of each column of X_s/b_s (S, R); none at all (-inf) where one of them is negative or nan."""
+    """log e of each column of X_s/b_s (S, R); -inf where a sample is negative or nan."""
     total = np.full(ratios.shape[1], -np.inf)
     for c, weight in _BETS.items():
-        each = np.log1p(c * (ratios - 1)).sum(axis=0)  # a zero beside an infinite one, at c = 1: nan
+        each = np.log1p(c * (ratios - 1)).sum(axis=0)  # a zero and an infinite one, at c = 1: nan
         total = np.logaddexp(total, np.where(np.isnan(each), -np.inf, each) + np.log(weight))
     return np.where((ratios >= 0).all(axis=0), total, -np.inf)
 
@@ -124,7 +126,7 @@ def upper_limit_of_largest(samples: Array, most: float, tail: float) -> float:
 
 
 def upper_limit(samples: Array, most: float, tail: float) -> float:
-    """An upper limit for min_k E X_k of columns (S, k) with 0 <= X <= ``most``, whatever their law.
+    """An upper limit for min_k E X_k of columns (S, k) with 0 <= X <= ``most``, for every distribution.
 
     most - X is not negative either, and E X_k >= u for all k says E (most - X_k) <= most - u: the mean of the
     columns' evidence against that is evidence. S seeds of zeros give most (1 - (tail/2)^(1/S)) at best: a

@@ -1,34 +1,36 @@
-"""Rounding error of measured quantities: one function for verdicts, for the search and for its confirmation.
+"""Rounding errors of measured quantities and of bounds.
 
-In one round a client's model is rounded K times by local steps and Q times by gossip, whose sums have up to m
-terms, each time by eps times its norm; and its gradients are rounded by eps times their own norm. Gradient
-descent with a step size of at most 2/L and doubly stochastic mixing do not enlarge these errors, so that they
-add up over the rounds:
+In one round a client's model is rounded K times by local steps and Q times by gossip, whose
+sums have up to m terms, each time by eps times its norm; and its gradients are rounded by
+eps times their own norm. Gradient descent with a step size of at most 2/L and doubly
+stochastic mixing do not enlarge these errors, so that they add up over the rounds:
 
     error of the models <= T eps ((K + Q sqrt(m) + 2) ||x|| + (1 + L/mu) eta K ||g_i||)
 
-with sqrt(m) for a sum of m terms, as is usual (Higham and Mary 2019, SIAM J. Sci. Comput. 41). Momentum alpha
-and states that an algorithm carries from round to round repeat an error, 1/(1 - alpha) or T times. Where the
-errors of earlier rounds are damped they add up to less: gossip damps deviations from the mean by lam in each
-round, and gradient steps damp a gradient, so that T is replaced by 1/(1 - lam) or 1/(eta K L).
+with sqrt(m) for a sum of m terms, as is usual (Higham and Mary 2019, SIAM J. Sci. Comput.
+41). Momentum alpha and states that an algorithm carries from round to round repeat an error,
+1/(1 - alpha) or T times. Where the errors of earlier rounds are damped they add up to less:
+gossip damps deviations from the mean by lam in each round, and gradient steps damp a
+gradient, so that T is replaced by 1/(1 - lam) or 1/(eta K L).
 
-Every error is relative to a size that occurs in the run, so that units do not matter. The only absolute
-numbers are those of the floating-point format: squares below :data:`LEAST` count as zero.
+Every error is relative to a magnitude of the run (:class:`~.measures.Sizes`), so that units
+do not matter. The only absolute numbers are those of the floating-point format: squares
+below :data:`LEAST` count as zero.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import sympy as sp
+from numpy.typing import ArrayLike
 
-from dfltheory.algorithms.base import Algorithm
 from dfltheory.bounds.symbols import GRADIENT, GRADIENT_SQ, LENGTH, LENGTH_SQ, VALUE
-from dfltheory.bounds.theorem import LeftSide
-from dfltheory.training.records import Recorded
+from dfltheory.bounds.theorem import LeftSide, Theorem
+from dfltheory.verdicts.measures import Array, Numbers, Sizes
 
 LEAST = 1e-290
 """Squares, and bounds on them, below this have lost digits to underflow, or their factors may have."""
@@ -37,75 +39,27 @@ VALUE_STEPS = 16
 
 
 @dataclass(frozen=True)
-class Sizes:
-    """Magnitudes of a run that its rounding errors are multiples of; numbers, or arrays of one shape.
-
-    Attributes
-    ----------
-    eps, tiny : rounding unit and smallest normal number of the run's arithmetic
-    rounds : T, rounds until the measurement
-    size : largest root mean square of ||x_i|| over the run, plus ||x*|| where x* is known
-    gradient : largest root mean square of ||g_i||
-    f_star : |f*|;  value : largest |f(xbar)|;  slope : largest ||grad f(xbar)||
-    heterogeneity : largest root mean square of ||grad f_i(xbar)||, without what all have in common
-    eta : largest step size; ``None``: unknown;  last_eta : the smallest one
-    local_steps, gossip_steps, clients : K, Q, m
-    L, mu : constants of the problem; ``None``: unknown
-    lam : contraction of one round's mixing matrix; ``None``: unknown
-    memory : how many times an error may be repeated, as 1/(1 - alpha) for momentum alpha
-    value_error, minimizer_error : known errors of f - f*, or of another measure's own, and of x*
-    largest : largest value of the measure itself
-    weights : of each block's squared gradient in the measure, by the suffix of its constants
-    blocks : eta, K and L of each block, by the same suffix
-    """
-
-    eps: float
-    tiny: float
-    rounds: Any
-    size: Any
-    gradient: Any
-    f_star: Any = 0.0
-    value: Any = 0.0
-    slope: Any = 0.0
-    heterogeneity: Any = 0.0
-    eta: Any = None
-    last_eta: Any = None
-    local_steps: Any = 1
-    gossip_steps: int = 1
-    clients: int = 1
-    L: Any = None
-    mu: Any = None
-    lam: Any = None
-    memory: Any = 1.0
-    value_error: Any = 0.0
-    minimizer_error: Any = 0.0
-    largest: Any = 0.0
-    weights: Mapping[str, Any] = field(default_factory=dict)
-    blocks: Mapping[str, tuple[Any, Any, Any]] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
 class RoundingError:
     """Error of a measured value v >= 0: that of sqrt(v), and that of v, absolute and relative to v."""
 
-    root: Any = 0.0
-    shift: Any = 0.0
-    relative: Any = 0.0
+    root: Numbers = 0.0
+    shift: Numbers = 0.0
+    relative: Numbers = 0.0
 
-    def lowered(self, values: Any) -> Any:
+    def lowered(self, values: ArrayLike) -> Array:
         """The least true values that rounding could have turned into these; 0 below :data:`LEAST`."""
-        values = np.asarray(values, dtype=float)
-        values = np.maximum(values * (1 - np.minimum(self.relative, 1.0)) - self.shift, 0.0)
-        least = np.maximum(np.sqrt(values) - self.root, 0.0) ** 2
+        measured = np.asarray(values, dtype=float)
+        shifted = np.maximum(measured * (1 - np.minimum(self.relative, 1.0)) - self.shift, 0.0)
+        least = np.maximum(np.sqrt(shifted) - self.root, 0.0) ** 2
         return np.where(least < LEAST, 0.0, least)
 
-    def raised(self, values: Any) -> Any:
+    def raised(self, values: ArrayLike) -> Array:
         """The largest true values that rounding could have turned into these."""
-        values = np.maximum(np.asarray(values, dtype=float), 0.0)
-        return (np.sqrt(values * (1 + self.relative) + self.shift) + self.root) ** 2
+        measured = np.maximum(np.asarray(values, dtype=float), 0.0)
+        return (np.sqrt(measured * (1 + self.relative) + self.shift) + self.root) ** 2
 
     @property
-    def of_zero(self) -> Any:
+    def of_zero(self) -> Numbers:
         """What rounding may make of the value 0, with either sign."""
         return self.shift + self.root**2
 
@@ -133,7 +87,7 @@ def measure_error(lhs: LeftSide, sizes: Sizes) -> RoundingError:
     if measure == "sent_bits":
         return RoundingError()
     if measure == "consensus":
-        return RoundingError(_spread_error(sizes), sizes.value_error)
+        return RoundingError(_deviation_error(sizes), sizes.value_error)
     if measure == "dist_sq":
         return RoundingError(_distance_error(sizes))
     if measure in ("grad_norm_sq", "grad_norm_sq_w"):
@@ -154,30 +108,17 @@ def start_errors(sizes: Sizes) -> dict[str, RoundingError]:
     return {"x_star_sq": models, "x0_spread": models, "x0_sq": models}
 
 
-def memory_of(algorithm: Algorithm) -> float:
-    """How many times the rounding error of one round is repeated by what an algorithm carries on.
-
-    1/(1 - alpha) for momentum; unlimited (each round once) for duals, trackers and states of unknown use.
-    """
-    letters = algorithm.theory_values()
-    alpha = letters.get("alpha")
-    if alpha is not None and "lam_admm" not in letters:
-        return 1 / (1 - alpha)
-    unknown = isinstance(algorithm, Recorded) or type(algorithm).init is not Algorithm.init
-    return math.inf if unknown else 1.0
+# -- errors of the models ----------------------------------------------------------------
 
 
-# -- errors of the models ----------------------------------------------------------------------------------
-
-
-def _curvature(sizes: Sizes) -> Any:
-    """L; where it is unknown 1/eta, since theorems ask for eta L <= 1 or so."""
+def _curvature(sizes: Sizes) -> Numbers:
+    """L; 1/eta where L is unknown, since theorems require eta L <= 1 or similar."""
     if sizes.L is not None:
         return sizes.L
     return 0.0 if sizes.eta is None else 1 / sizes.eta
 
 
-def _condition(sizes: Sizes) -> Any:
+def _condition_number(sizes: Sizes) -> Numbers:
     """L/mu, by which sums of a gradient may cancel; 1 where it is unknown or infinite."""
     if sizes.L is None or sizes.mu is None:
         return 1.0
@@ -186,78 +127,84 @@ def _condition(sizes: Sizes) -> Any:
     return np.where(np.isfinite(ratio) & (ratio > 1), ratio, 1.0)
 
 
-def _way(sizes: Sizes) -> Any:
-    """eta K ||g_i||, how far a client moves in a round; an unknown step size is taken as 2/(L K)."""
+def _distance_per_round(sizes: Sizes) -> Numbers:
+    """eta K ||g_i||, how far a client moves in a round; 2/(L K) for an unknown step size."""
     if sizes.eta is not None:
         return sizes.eta * sizes.local_steps * sizes.gradient
     if sizes.L is None:
         return sizes.size
-    steep = np.asarray(sizes.L, dtype=float)
-    return np.where(steep > 0, 2 * sizes.gradient / np.where(steep > 0, steep, 1.0), sizes.size)
+    L = np.asarray(sizes.L, dtype=float)
+    positive = np.where(L > 0, L, 1.0)
+    return np.where(L > 0, 2 * sizes.gradient / positive, sizes.size)
 
 
-def _operations(sizes: Sizes) -> Any:
-    """Roundings of a model in one round."""
+def _roundings_per_round(sizes: Sizes) -> Numbers:
+    """How often a model is rounded in one round."""
     return sizes.local_steps + sizes.gossip_steps * np.sqrt(sizes.clients) + 2
 
 
-def _one_round(sizes: Sizes) -> Any:
+def _error_per_round(sizes: Sizes) -> Numbers:
     """Rounding error of the models in one round."""
-    way = _way(sizes)
-    rounded = _operations(sizes) * (sizes.size + way) + (1 + _condition(sizes)) * way
-    underflow = sizes.tiny * (_operations(sizes) + (0.0 if sizes.eta is None else sizes.eta))
+    distance, roundings = _distance_per_round(sizes), _roundings_per_round(sizes)
+    rounded = roundings * (sizes.size + distance) + (1 + _condition_number(sizes)) * distance
+    underflow = sizes.tiny * (roundings + (0.0 if sizes.eta is None else sizes.eta))
     return sizes.eps * rounded + underflow
 
 
-def _repeated(sizes: Sizes) -> Any:
+def _repetitions(sizes: Sizes) -> Numbers:
+    """How often the error of one round counts, at most once for each round."""
     return np.minimum(np.maximum(sizes.rounds, 1.0), sizes.memory)
 
 
-def _models_error(sizes: Sizes, rounds: Any) -> Any:
-    """Error of the models to which the errors of so many rounds add up, and that of the measurement."""
-    measured = (np.sqrt(sizes.clients) + 2) * (sizes.eps * sizes.size + sizes.tiny)
-    return _one_round(sizes) * rounds * _repeated(sizes) + measured
+def _models_error(sizes: Sizes, rounds: Numbers) -> Numbers:
+    """Error of the models after the errors of ``rounds`` rounds, and of the measurement."""
+    measurement = (np.sqrt(sizes.clients) + 2) * (sizes.eps * sizes.size + sizes.tiny)
+    return _error_per_round(sizes) * rounds * _repetitions(sizes) + measurement
 
 
-def _spread_error(sizes: Sizes) -> Any:
+def _deviation_error(sizes: Sizes) -> Numbers:
+    """Error of the deviations from the mean model, which gossip damps."""
     rounds = sizes.rounds
     if sizes.lam is not None and sizes.eta is not None and sizes.L is not None:
-        moved = 1 + sizes.eta * sizes.local_steps * sizes.L * rounds  # by the error of the mean
-        rounds = np.minimum(rounds, moved * _damped(sizes))
+        from_mean = 1 + sizes.eta * sizes.local_steps * sizes.L * rounds  # error of the mean
+        rounds = np.minimum(rounds, from_mean * _gossip_time(sizes))
     return _models_error(sizes, rounds)
 
 
-def _damped(sizes: Sizes) -> Any:
+def _gossip_time(sizes: Sizes) -> Numbers:
     """1/(1 - lam), infinite where rounding makes lam 1."""
     gap = 1 - np.asarray(sizes.lam, dtype=float) - 2 * sizes.eps
     return np.where(gap > 0, 1 / np.where(gap > 0, gap, 1.0), np.inf)
 
 
-def _distance_error(sizes: Sizes) -> Any:
-    solved = np.finfo(float).eps * _condition(sizes) * sizes.size
-    return _models_error(sizes, sizes.rounds) + 4 * solved + sizes.minimizer_error
+def _distance_error(sizes: Sizes) -> Numbers:
+    """Error of ||xbar - x*||."""
+    minimizer = np.finfo(float).eps * _condition_number(sizes) * sizes.size
+    return _models_error(sizes, sizes.rounds) + 4 * minimizer + sizes.minimizer_error
 
 
-def _gradient_error(sizes: Sizes) -> Any:
+def _gradient_error(sizes: Sizes) -> Numbers:
     """L times the error of the models, and the gradient's own."""
-    steep, rounds = _curvature(sizes), np.fmin(sizes.rounds, _settled(sizes))
-    own = sizes.eps * _condition(sizes) * sizes.gradient
-    return steep * _models_error(sizes, rounds) + own
+    rounds = np.fmin(sizes.rounds, _damping_rounds(sizes))
+    own = sizes.eps * _condition_number(sizes) * sizes.gradient
+    return _curvature(sizes) * _models_error(sizes, rounds) + own
 
 
-def _settled(sizes: Sizes) -> Any:
-    """After how many rounds gradient steps and gossip have damped what an error does to a gradient."""
+def _damping_rounds(sizes: Sizes) -> Numbers:
+    """Rounds after which gradient steps and gossip have damped the effect of an error on a
+    gradient."""
     if sizes.last_eta is None or (sizes.lam is None and sizes.gossip_steps):
         return np.inf
+    last_eta = np.asarray(sizes.last_eta, dtype=float)
     with np.errstate(all="ignore"):
-        steps = 1 / (np.asarray(sizes.last_eta, dtype=float) * sizes.local_steps * _curvature(sizes))
-    return steps + _damped(sizes) if sizes.gossip_steps else steps
+        steps = 1 / (last_eta * sizes.local_steps * _curvature(sizes))
+    return steps + _gossip_time(sizes) if sizes.gossip_steps else steps
 
 
-# -- errors of single measures -----------------------------------------------------------------------------
+# -- errors of single measures -------------------------------------------------------------
 
 
-def _block_error(sizes: Sizes) -> Any:
+def _block_error(sizes: Sizes) -> Numbers:
     """The root of the weighted squares of both blocks' errors."""
     total = 0.0
     for suffix, weight in sizes.weights.items():
@@ -268,38 +215,126 @@ def _block_error(sizes: Sizes) -> Any:
 
 
 def _gap_error(sizes: Sizes) -> RoundingError:
-    """|f(x + e) - f(x)| <= sqrt(2 L (f(x) - f*)) |e| + L |e|^2/2, that is sqrt(L/2) |e| of the root."""
+    """|f(x + e) - f(x)| <= sqrt(2 L (f(x) - f*)) |e| + L |e|^2/2: sqrt(L/2) |e| of the root."""
     if sizes.L is None:
         return RoundingError(shift=_value_error(sizes))
-    relative = VALUE_STEPS * sizes.eps * _condition(sizes)
+    relative = VALUE_STEPS * sizes.eps * _condition_number(sizes)
     shift = 2 * relative * sizes.f_star + 2 * sizes.eps * sizes.size * sizes.heterogeneity
-    moved = _models_error(sizes, sizes.rounds)
-    root = np.sqrt(np.asarray(sizes.L, dtype=float) / 2) * moved
+    models = _models_error(sizes, sizes.rounds)
+    root = np.sqrt(np.asarray(sizes.L, dtype=float) / 2) * models
     return RoundingError(root, shift + sizes.value_error, relative)
 
 
-def _value_error(sizes: Sizes) -> Any:
-    moved = _models_error(sizes, sizes.rounds)
-    own = VALUE_STEPS * sizes.eps * _condition(sizes) * (sizes.value + sizes.f_star)
-    steep = (sizes.slope + sizes.heterogeneity) * moved + _curvature(sizes) * moved**2 / 2
-    return own + steep + sizes.value_error
+def _value_error(sizes: Sizes) -> Numbers:
+    """Absolute error of f(xbar)."""
+    models = _models_error(sizes, sizes.rounds)
+    own = VALUE_STEPS * sizes.eps * _condition_number(sizes) * (sizes.value + sizes.f_star)
+    slope = sizes.slope + sizes.heterogeneity
+    from_models = slope * models + _curvature(sizes) * models**2 / 2
+    return own + from_models + sizes.value_error
 
 
 def _unknown_error(lhs: LeftSide, sizes: Sizes) -> RoundingError:
-    digits = sizes.eps * _operations(sizes) * np.maximum(sizes.rounds, 1.0) * _repeated(sizes)
+    """Error of a measure that is known by its unit alone: half of its digits, and that of a
+    known measure of the unit."""
+    rounds = np.maximum(sizes.rounds, 1.0)
+    digits = sizes.eps * _roundings_per_round(sizes) * rounds * _repetitions(sizes)
     half = np.sqrt(np.minimum(digits, 1.0) * sizes.largest)
-    root, shift = half, 0.0
     if lhs.unit == LENGTH_SQ:
-        root = half + _distance_error(sizes)
-    elif lhs.unit == GRADIENT_SQ:
-        root = half + _gradient_error(sizes)
-    elif lhs.unit == LENGTH:
-        shift = _distance_error(sizes)
-    elif lhs.unit == GRADIENT:
-        shift = _gradient_error(sizes)
-    elif lhs.unit == VALUE:
-        shift = _value_error(sizes)
-    return RoundingError(root, shift)
+        return RoundingError(half + _distance_error(sizes))
+    if lhs.unit == GRADIENT_SQ:
+        return RoundingError(half + _gradient_error(sizes))
+    if lhs.unit == LENGTH:
+        return RoundingError(half, _distance_error(sizes))
+    if lhs.unit == GRADIENT:
+        return RoundingError(half, _gradient_error(sizes))
+    if lhs.unit == VALUE:
+        return RoundingError(half, _value_error(sizes))
+    return RoundingError(half)
 
 
-__all__ = ["LEAST", "RoundingError", "Sizes", "measure_error", "memory_of", "start_errors"]
+# -- errors of bounds ----------------------------------------------------------------------
+
+
+def bound_error(
+    theorem: Theorem,
+    values: Mapping[str, Any],
+    eps: float = np.finfo(float).eps,
+    starts: Mapping[str, RoundingError] | None = None,
+) -> Numbers:
+    """Largest change of a bound within the rounding errors of its constants.
+
+    Parameters
+    ----------
+    values : mapping
+        Values that the theorem admits, numbers or arrays.
+    eps : float
+        Rounding unit. A constant is rounded by 8 eps of itself; mu, an eigenvalue, by
+        8 eps of L; a share such as lam by 2 eps, since a weight near 1/2 is known no
+        better, so that the error is infinite where 1 - lam is less.
+    starts : mapping, optional
+        Rounding errors of what was measured at the start.
+
+    Returns
+    -------
+    float or array
+        The sum of the changes; 0 where the bound is not finite.
+    """
+    inputs = {name: np.asarray(values[name]) for name in theorem.needs}
+    bound = theorem.evaluate(where="ignore", **inputs)
+
+    def change(name: str, value: Numbers) -> Numbers:
+        changed = theorem.evaluate(where="ignore", **{**inputs, name: value})
+        return np.abs(changed - bound)
+
+    total = np.zeros(())
+    for name, value in inputs.items():
+        quantity = theorem.glossary[name]
+        if quantity.high == 1:
+            at_end = value + 2 * eps >= 1
+            moved = change(name, value + np.where(at_end, -2 * eps, 2 * eps))
+            unbounded = at_end & quantity.open_high & (moved > 0)
+            total = total + np.where(unbounded, np.inf, moved)
+        elif starts is not None and name in starts:
+            error = starts[name]
+            above, below = change(name, error.raised(value)), change(name, error.lowered(value))
+            total = total + np.fmax(above, below)
+        elif not quantity.integer:
+            scale = np.maximum(value, values.get("L", 0.0)) if name == "mu" else value
+            step = 8 * eps * scale
+            lower = np.where(value > step, value - step, value)
+            if not quantity.open_low:
+                lower = np.maximum(lower, quantity.low)
+            # the smaller change, since a pole may be near
+            total = total + np.fmin(change(name, value + step), change(name, lower))
+    return np.where(np.isfinite(bound), total, 0.0)
+
+
+def underflows(theorem: Theorem, values: Mapping[str, Any], bound: Numbers) -> bool:
+    """Whether a bound is below the range in which floating-point numbers keep their digits,
+    without being exactly 0.
+
+    Whether 0 is exact is decided by the formula, in numbers without a least exponent.
+    """
+    small = np.abs(np.asarray(bound, dtype=float)) < LEAST
+    if not small.any():
+        return False
+    columns = [np.asarray(values[name], dtype=float) for name in theorem.needs]
+    small, *columns = np.broadcast_arrays(small, *columns)
+    for k in np.flatnonzero(small.reshape(-1)):
+        point = {}
+        for name, column in zip(theorem.needs, columns, strict=True):
+            point[theorem.symbols[name]] = sp.Float(float(column.reshape(-1)[k]), 30)
+        if theorem.bound.xreplace(point).evalf(30) != 0:
+            return True
+    return False
+
+
+__all__ = [
+    "LEAST",
+    "RoundingError",
+    "bound_error",
+    "measure_error",
+    "start_errors",
+    "underflows",
+]

@@ -1,8 +1,8 @@
-r"""The algorithm that a theorem speaks of, with the step sizes that it asks for: one place for everybody.
+"""The algorithm that a theorem covers, with the step sizes of its schedule.
 
-A statement brings its ``schedule`` as data (eta = 1/(L sqrt(K T)), rho = rho0/sqrt(T), ...) and its
-conditions (eta <= 1/(10 K L), ...).  :func:`scheduled_algorithm` puts a task's constants, the network's and
-the horizon T into either and gives the algorithm to be run.
+A statement has a ``schedule`` as data (eta = 1/(L sqrt(K T)), rho = rho0/sqrt(T), ...) and
+conditions (eta <= 1/(10 K L), ...). :func:`scheduled_algorithm` evaluates either at the
+constants of a task and a network and the horizon T.
 
 >>> task = dfl.tasks.quadratic(m=16)                                             # doctest: +SKIP
 >>> scheduled_algorithm("dfedsam.theorem_4_5", task, 1000, K=5, rho0=1.0)        # doctest: +SKIP
@@ -19,36 +19,95 @@ from typing import Any, Literal
 import numpy as np
 import sympy as sp
 
-from dfltheory import algorithms, bounds, graphs
-from dfltheory.bounds.clauses import ROUNDING
+from dfltheory import algorithms, graphs
+from dfltheory.bounds.evaluation import ROUNDING
+from dfltheory.bounds.reference import load, load_all
 from dfltheory.bounds.symbols import step_names
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.bounds.tuning import all_hold, interval
 from dfltheory.errors import ConditionError, InputError, UnknownNameError
 from dfltheory.tasks.task import Task
+from dfltheory.verdicts.run_values import Source, Values, run_values
 
 Step = Literal["schedule", "largest"]
 
 NETWORK_NAMES = frozenset({"lam", "lam_min", "delta", "C", "q", "window"})
-"""Glossary names of the constants that a network fixes."""
-
+"""Glossary names of the constants of a network."""
+WHOLE_NUMBERS = frozenset({"Q", "K", "K_u", "K_v"})
+"""Hyperparameters that are whole numbers."""
 TWO_BLOCKS = "coupled"
-"""The task by name whose models have a shared and a personal part, with every constant known."""
+"""The named task whose models have a shared and a personal part and known constants."""
+TRIED_FACTORS = np.geomspace(1e-12, 1e12, 4801)
+"""Multiples of the scheduled step sizes that are tried for the largest admissible ones."""
+
+
+# -- values of a planned run ---------------------------------------------------------------
+
+
+class PlannedRun(Source):
+    """A run before it is made: a task, a number of rounds, and perhaps a network.
+
+    Parameters
+    ----------
+    task : Task
+    rounds : int
+    topology : graph, matrix or sequence, optional
+    needed : collection of str
+        Names that are needed in addition to those of the theorem, as a schedule's.
+    """
+
+    def __init__(
+        self,
+        task: Task,
+        rounds: int,
+        topology: Any = None,
+        needed: Collection[str] = (),
+    ):
+        self._task, self._rounds = task, rounds
+        self._topology, self._needed = topology, needed
+
+    def constants(self, theorem: Theorem) -> Values:
+        return {**self._task.constants.known(), **self._fixed(theorem)}
+
+    def check_given(self, theorem: Theorem, given: Mapping[str, Any]) -> None:
+        refuse_contradictions(given, self._fixed(theorem), self._topology)
+        refuse_understatements(given, self._task)
+
+    def _fixed(self, theorem: Theorem) -> Values:
+        """The values that the plan fixes: m, T and the constants of the network."""
+        fixed: Values = {"m": self._task.m, "T": self._rounds}
+        if self._topology is not None:
+            fixed.update(network_values(theorem, self._topology, self._needed))
+        return fixed
+
+
+def network_values(theorem: Theorem, topology: Any, needed: Collection[str] = ()) -> dict[str, float]:
+    """A network's constants by glossary name.
+
+    Those of push-sum are among them if the theorem, or ``needed``, contains one.
+    """
+    push_sum = bool({"delta", "C", "q"} & {*theorem.needs, *needed})
+    return graphs.network_constants(topology, push_sum=True if push_sum else None).known()
+
+
+# -- algorithms on a schedule --------------------------------------------------------------
 
 
 def algorithm_class(theorem: Theorem | str) -> type[Any]:
-    """The algorithm that a theorem is about, in its most general form."""
-    thm = bounds.get(theorem, bounds.variants(theorem)[0]) if isinstance(theorem, str) else theorem
-    kind = thm.scope.algorithms[0]
+    """The algorithm that a theorem covers, in its most general form."""
+    kind = load(theorem).scope.algorithms[0]
     return algorithms.get(kind) if isinstance(kind, str) else kind
 
 
-def letters_of(kind: type[Any], values: Mapping[str, Any]) -> dict[str, Any]:
-    """Glossary names as the fields of an algorithm; what it has no field for is left out."""
-    whole = {"Q", "K", "K_u", "K_v"}
-    named = {f.name: kind.glossary.get(f.name, f.name) for f in fields(kind)}
-    found = {own: values[name] for own, name in named.items() if name in values}
-    return {own: int(v) if own in whole else v for own, v in found.items()}
+def hyperparameter_fields(kind: type[Any], values: Mapping[str, Any]) -> dict[str, Any]:
+    """Values by glossary name as fields of an algorithm class, without other names."""
+    found = {}
+    for entry in fields(kind):
+        name = kind.glossary.get(entry.name, entry.name)
+        if name in values:
+            value = values[name]
+            found[entry.name] = int(value) if entry.name in WHOLE_NUMBERS else value
+    return found
 
 
 def scheduled_algorithm(
@@ -60,56 +119,80 @@ def scheduled_algorithm(
     variant: str | None = None,
     step: Step = "schedule",
     algorithm: type[Any] | str | None = None,
-    **letters: Any,
+    **given: Any,
 ) -> Any:
-    """The theorem's algorithm with its hyperparameters at this task, network and horizon T = ``rounds``.
+    """Return a theorem's algorithm with its hyperparameters at one task and horizon.
 
     Parameters
     ----------
-    theorem, variant : a Theorem, or a key (without ``variant`` the first one that has a schedule)
-    topology : anything ``train`` takes; needed where the schedule contains a constant of the network, such as
-        lam, and by ``step="largest"`` where a condition does
-    step : ``"schedule"``: the corollary's; ``"largest"``: the schedule's step sizes, all by one factor, at
-        the edge of what the theorem's conditions admit
-    algorithm : a special case in place of the theorem's own, as ``"dfedavg"``
-    letters : hyperparameters that no schedule fills (K, Q, alpha...), glossary names that complete what the
-        task knows (L=...), rho0 (1 where it is not given), and values that take the schedule's place
+    theorem : Theorem or str
+        A theorem, or a key.
+    task : Task
+    rounds : int
+        The horizon T.
+    topology : graph, matrix or sequence, optional
+        Needed where the schedule contains a constant of the network, such as lam, and with
+        ``step="largest"`` where a condition does.
+    variant : str, optional
+        Of a key; by default the first one that has a schedule.
+    step : {"schedule", "largest"}
+        The schedule of the corollary, or the schedule's step sizes times the largest factor
+        that the theorem's conditions admit.
+    algorithm : type or str, optional
+        A special case in place of the theorem's own algorithm, as ``"dfedavg"``.
+    **given : Any
+        Hyperparameters that no schedule fixes (K, Q, alpha...), constants by glossary name
+        that complete what the task knows (L=...), rho0 (1 by default), and values that
+        replace the schedule's.
 
     Raises
     ------
-    InputError, UnknownNameError
-        An unknown hyperparameter; a constant or a hyperparameter that is missing; a value that contradicts
-        the horizon, the number of clients, or a constant of the network.
+    UnknownNameError
+        If a given name is neither a hyperparameter nor in the glossary.
+    InputError
+        If a constant or a hyperparameter is missing, or a value contradicts the horizon,
+        the number of clients, or a constant of the network.
     ConditionError
-        ``step="largest"`` and no step size is admissible.
+        With ``step="largest"``, if no step size is admissible.
     """
-    thm: Any = theorem
-    if isinstance(theorem, str):
-        names = [variant] if variant else bounds.variants(theorem)
-        thm = scheduling([bounds.get(theorem, v) for v in names])
-    kind = algorithm_class(thm) if algorithm is None else algorithm
-    kind = algorithms.get(kind) if isinstance(kind, str) else kind
-    own = {f.name for f in fields(kind)}
-    for name in letters:
-        if name not in own | set(bounds.GLOSSARY):
-            raise UnknownNameError(f"letter of {kind.__name__} or constant", name, own | set(bounds.GLOSSARY))
-    known = task.constants.known() | {"rho0": 1.0, "Q": 1, "m": task.m, "T": rounds, **letters}
-    values = step_sizes(thm, task, rounds, {"rho0": 1.0, "Q": 1, **letters}, topology)
-    if step == "largest":
-        values |= largest_steps(thm, values, known, topology)
-    elif step != "schedule":
+    if step not in ("schedule", "largest"):
         raise InputError(f"step = {step!r} must be 'schedule' or 'largest'")
-    chosen = letters_of(kind, values | letters) | {n: v for n, v in letters.items() if n in own}
-    required = {f.name for f in fields(kind) if f.default is f.default_factory is MISSING}
-    missing = sorted(required - set(chosen))
+    if isinstance(theorem, str):
+        theorem = scheduling(load_all(theorem, None if variant is None else (variant,)))
+    kind = algorithm_class(theorem) if algorithm is None else algorithm
+    kind = algorithms.get(kind) if isinstance(kind, str) else kind
+    own = {entry.name for entry in fields(kind)}
+    known_names = own | set(theorem.glossary)
+    for name in given:
+        if name not in known_names:
+            raise UnknownNameError(f"hyperparameter of {kind.__name__} or constant", name, known_names)
+    values = step_sizes(theorem, task, rounds, {"rho0": 1.0, "Q": 1, **given}, topology)
+    if step == "largest":
+        known = {**task.constants.known(), "rho0": 1.0, "Q": 1, "m": task.m, "T": rounds, **given}
+        values.update(largest_steps(theorem, values, known, topology))
+    chosen = hyperparameter_fields(kind, {**values, **given})
+    chosen.update({name: value for name, value in given.items() if name in own})
+    missing = sorted(_required_fields(kind) - set(chosen))
     if missing:
         raise InputError(f"{kind.__name__} needs {', '.join(missing)}: give it, as {missing[0]}=...")
     return kind(**chosen)
 
 
+def _required_fields(kind: type[Any]) -> set[str]:
+    """The fields of an algorithm class that have no default."""
+    required = set()
+    for entry in fields(kind):
+        if entry.default is MISSING and entry.default_factory is MISSING:
+            required.add(entry.name)
+    return required
+
+
 def scheduling(theorems: Sequence[Theorem]) -> Theorem:
     """The first statement that has a schedule, else the first."""
-    return next((t for t in theorems if t.schedule), theorems[0])
+    for theorem in theorems:
+        if theorem.schedule:
+            return theorem
+    return theorems[0]
 
 
 def step_sizes(
@@ -119,24 +202,86 @@ def step_sizes(
 
     Parameters
     ----------
-    known : values that complete the task's constants, such as rho0, K, or an L that the task does not know
-    topology : anything ``train`` takes; needed where the schedule contains a constant of the network
+    known : mapping
+        Values that complete the task's constants, such as rho0, K, or an L that the task
+        does not know. What is no number of the glossary is ignored.
+    topology : graph, matrix or sequence, optional
+        Needed where the schedule contains a constant of the network.
 
     Raises
     ------
     InputError
-        The schedule needs a value that is missing; a value in ``known`` contradicts the horizon, the number
-        of clients, or a constant of the network.
+        If the schedule needs a value that is missing, or a value in ``known`` contradicts
+        the horizon, the number of clients, or a constant of the network.
     """
     refuse_one_block(theorem, task)
-    fixed = {"m": task.m, "T": rounds}
-    needed = {s.name for rule in theorem.schedule.values() for s in sp.sympify(rule).free_symbols}
-    if topology is not None and needed & NETWORK_NAMES:
-        fixed = {**fixed, **network_values(theorem, topology, needed)}
-    refuse_contradictions(known, fixed, topology)
-    refuse_understatements(known, task)
-    given = {**task.constants.known(), **fixed, **known}
-    return theorem.step_sizes(**{n: v for n, v in given.items() if isinstance(v, (int, float))})
+    needed: set[str] = set()
+    for rule in theorem.schedule.values():
+        needed |= {symbol.name for symbol in sp.sympify(rule).free_symbols}
+    network = topology if needed & NETWORK_NAMES else None
+    planned = PlannedRun(task, rounds, network, needed)
+    given = {name: value for name, value in _numbers(known).items() if name in theorem.glossary}
+    return theorem.step_sizes(**_numbers(run_values(planned, theorem, given)))
+
+
+def _numbers(values: Mapping[str, Any]) -> dict[str, float]:
+    return {name: value for name, value in values.items() if isinstance(value, (int, float))}
+
+
+def largest_steps(
+    theorem: Theorem, schedule: Mapping[str, float], known: Mapping[str, Any], topology: Any
+) -> dict[str, float]:
+    """The schedule's step sizes times the largest factor at which every condition holds."""
+    if topology is not None:
+        fixed = network_values(theorem, topology)
+        refuse_contradictions(known, fixed, topology)
+        known = {**fixed, **known}
+    steps = {name: value for name, value in schedule.items() if name in step_names(theorem.glossary)}
+    if not steps:
+        steps = dict.fromkeys(theorem.step_names, 1.0)
+    others = _values_of_conditions(theorem, schedule, known, steps)
+
+    def admissible(factor: Any) -> Any:
+        scaled = {name: step * factor for name, step in steps.items() if name in theorem.needs}
+        return all_hold(theorem, {**others, **scaled})
+
+    found = interval(admissible, TRIED_FACTORS)
+    if found is None:
+        raise ConditionError(f"no step size meets the conditions of {theorem} at these constants")
+    if found.high == np.inf:
+        raise InputError(f"no condition of {theorem} bounds its step sizes: use step='schedule'")
+    # the margin that rounding admits is kept for changes of units
+    return {name: float(step * (found.high * (1 - ROUNDING))) for name, step in steps.items()}
+
+
+def _values_of_conditions(
+    theorem: Theorem,
+    schedule: Mapping[str, float],
+    known: Mapping[str, Any],
+    steps: Collection[str],
+) -> Values:
+    """What the conditions need in addition to step sizes; 1/2 for what no condition
+    contains, whose value does not matter."""
+    in_conditions: set[str] = set()
+    for condition in theorem.conditions:
+        in_conditions |= {symbol.name for symbol in theorem.expand(condition.slack).free_symbols}
+    values: Values = {}
+    missing = []
+    for name in theorem.needs:
+        if name in steps:
+            continue
+        value = known.get(name, schedule.get(name))
+        if value is None and name in in_conditions:
+            missing.append(name)
+        values[name] = 0.5 if value is None else value
+    if missing:
+        raise InputError(
+            f"the conditions of {theorem} need {', '.join(sorted(missing))}: give it, or the network"
+        )
+    return values
+
+
+# -- checks --------------------------------------------------------------------------------
 
 
 def refuse_contradictions(given: Mapping[str, Any], fixed: Mapping[str, Any], topology: Any = None) -> None:
@@ -175,7 +320,8 @@ def refuse_understatements(given: Mapping[str, Any], task: Task) -> None:
 
 
 def refuse_one_block(theorem: Theorem, task: Task) -> None:
-    """Refuse a statement on partial personalization where the task has no shared and no personal part."""
+    """Raise InputError for a statement on partial personalization, if the task has no
+    shared and no personal part."""
     if not theorem.scope.two_blocks:
         return
     shared = np.zeros(task.d, dtype=bool)
@@ -185,39 +331,3 @@ def refuse_one_block(theorem: Theorem, task: Task) -> None:
             f"{theorem.key} is about a shared and a personal part of each model, and the task {task.name} "
             f"has no such two blocks: take {TWO_BLOCKS}, or a network with a personal head"
         )
-
-
-def network_values(thm: Theorem, topology: Any, needed: Collection[str] = ()) -> dict[str, float]:
-    """The network's constants by glossary name, those of push-sum too where the theorem, or ``needed``, asks
-    for them."""
-    asked = bool({"delta", "C", "q"} & {*thm.needs, *needed})
-    return graphs.network_constants(topology, push_sum=True if asked else None).known()
-
-
-def largest_steps(
-    thm: Theorem, schedule: Mapping[str, float], known: Mapping[str, Any], topology: Any
-) -> dict[str, float]:
-    """The schedule's step sizes times the largest factor at which every condition holds, in any units."""
-    if topology is not None:
-        fixed = network_values(thm, topology)
-        refuse_contradictions(known, fixed, topology)
-        known = {**fixed, **known}
-    steps = {n: v for n, v in schedule.items() if n in step_names()}
-    steps = steps or {n: 1.0 for n in step_names() if n in thm.needs}
-    asked = {s.name for c in thm.conditions for s in thm.expand(c.slack).free_symbols}
-    values = {n: known.get(n, schedule.get(n)) for n in thm.needs if n not in steps}
-    missing = sorted(n for n, v in values.items() if v is None and n in asked)
-    if missing:
-        raise InputError(f"the conditions of {thm} need {', '.join(missing)}: give it, or the network")
-    given = {n: 0.5 if v is None else v for n, v in values.items()}  # what no condition asks for
-
-    def admissible(factor: Any) -> Any:
-        return all_hold(thm, given | {n: v * factor for n, v in steps.items() if n in thm.needs})
-
-    found = interval(admissible, np.geomspace(1e-12, 1e12, 4801))
-    if found is None:
-        raise ConditionError(f"no step size meets the conditions of {thm} at these constants")
-    if found.high == np.inf:
-        raise InputError(f"no condition of {thm} bounds its step sizes: take step='schedule'")
-    # what rounding allows at the edge is left to those who change units
-    return {n: float(v * (found.high * (1 - ROUNDING))) for n, v in steps.items()}

@@ -1,43 +1,48 @@
 r"""Confidence intervals for what theorems bound, from independent seeds.
 
-Data Y >= 0 has shape (S, R): S independent seeds, R rounds that depend on each other. A theorem bounds
-the mean over rounds, E (1/R) sum_t Y_t, or the minimum min_t E Y_t.
+Data Y >= 0 has shape (S, R): S independent seeds, R dependent rounds. A theorem bounds the
+mean over rounds, E (1/R) sum_t Y_t, or the minimum min_t E Y_t, or the maximum max_t E Y_t
+(of expectations, not the expectation of the maximum), or the sum over rounds, which is the
+number of rounds times the mean.
 
-* **Lower ends assume nothing of the seeds' law**: they are where the evidence of
-  :mod:`dfltheory.verdicts.evidence` ends. Of the minimum *of expectations* (not the expectation of minima),
-  with t0 = argmin_t E Y_t, P(min_t l_t > E Y_t0) <= P(l_t0 > E Y_t0) <= alpha/2 for limits l_t that hold
-  one at a time: **to say that the minimum is large, every round must be large, and no correction for many
-  rounds is needed** (an intersection-union test).
-* **Upper ends have to assume something**, as no data exclude a rare huge value (Bahadur and Savage 1956),
-  unless Y is bounded (:func:`dfltheory.verdicts.evidence.upper_limit`).
+**Lower ends assume nothing of the seeds' distribution.** They are where the evidence of
+:mod:`dfltheory.verdicts.evidence` ends.
 
-  - Of the mean over rounds, one number a seed, it is the greater of Student's limit and of that for squared
-    norms, :func:`dfltheory.confidence.upper_limits`, since few skewed seeds deceive Student's. With
-    ``method="bootstrap"`` it is no less than that of t with its law taken from the seeds themselves (the
-    studentized bootstrap), for seeds that are more skewed than squared norms are.
-  - The minimum is at most every single round, and every average of rounds that is fixed before
-    looking (averages scatter less, and are less skewed). The least of their limits holds if all of them do,
-    so they are made to hold at once: :func:`tail_at_once` finds the error that each may have, from how the
-    rounds hang together over seeds, by random rotations. (Bonferroni's correction would take no notice of
-    that; a bootstrap over seeds fails with few or skewed ones.) Rounds that surely are above the least one
-    cannot make the limit fail, and need no correction: what has a lower limit, at once with all others,
-    above the upper limit so far is dropped, and the rest is corrected anew. A tenth of the error is spent on
-    that. If all lower limits hold and the limit has not failed, no minimizer is dropped, so that the error
-    is alpha/2 in all, whether one round is the least or all are (adaptive selection as for intersection
-    bounds: Chernozhukov, Lee and Rosen 2013; Romano, Shaikh and Wolf 2014). With fewer than ``ENOUGH`` seeds
-    only the averages over the last rounds are looked at: more would cost more than it finds.
+- Minimum of expectations: with t0 = argmin_t E Y_t,
+  P(min_t l_t > E Y_t0) <= P(l_t0 > E Y_t0) <= alpha/2 for limits l_t that hold one at a
+  time. To show that the minimum is large, every round must be large, and no correction for
+  many rounds is needed (an intersection-union test).
+- Maximum: it is large if one round is, and that round is chosen after looking at the data.
+  The lower end uses the mean of the rounds' e-values, which is an e-value for the claim that
+  every round is small.
 
-A theorem may also bound the maximum max_t E Y_t (of expectations, not the expectation of the maximum) or the
-sum over rounds, which is the number of rounds times the mean.
+**Upper ends need an assumption**, since no data exclude a rare huge value (Bahadur and Savage
+1956), unless Y is bounded (:func:`dfltheory.verdicts.evidence.upper_limit`).
 
-* **A maximum is large where one round is**, and that round is chosen after looking: the lower end rests on
-  the mean of the rounds' e-values, which is an e-value for the claim that every round is small.
-* **A maximum is small where every round is.** The largest of the rounds' upper limits fails only where that
-  of t0 = argmax_t E Y_t does, which no data choose: limits that hold one at a time are enough.
+- Mean over rounds, one number a seed: the larger of Student's limit and of that for squared
+  norms, :func:`dfltheory.confidence.upper_limits`, since Student's limit is too low for few
+  skewed seeds. With ``method="bootstrap"`` it is at least that of the studentized bootstrap,
+  for seeds that are more skewed than squared norms are.
+- Minimum: it is at most every single round, and at most every average of rounds that is fixed
+  in advance (averages have less variance and less skewness). The least of their limits holds
+  if all of them hold simultaneously: :func:`simultaneous_tail` computes the error that each
+  may have, from the dependence of the rounds over seeds, by random rotations. (Bonferroni's
+  correction ignores the dependence; a bootstrap over seeds fails for few or skewed ones.)
+  Rounds that are above the least one beyond doubt cannot make the limit fail and need no
+  correction: a round whose simultaneous lower limit is above the present upper limit is
+  dropped, and the others are corrected anew. A tenth of the error is spent on that. If all
+  lower limits hold and the upper limit has not failed, no minimizer is dropped, so that the
+  total error is alpha/2, whether one round is the least or all are (adaptive selection as for
+  intersection bounds: Chernozhukov, Lee and Rosen 2013; Romano, Shaikh and Wolf 2014). With
+  fewer than ``ENOUGH`` seeds only averages over the last rounds are used: more would widen
+  the interval.
+- Maximum: it is small if every round is. The largest of the rounds' upper limits fails only
+  where that of t0 = argmax_t E Y_t does, which no data choose: limits that hold one at a time
+  are enough.
 
-Seeds that happen to agree are no proof that there is no scatter: an interval of width 0 there is only where
-the caller knows that chance does not enter (``sure``). What the intervals really cover is simulated, and
-listed in docs/verdicts.md."""
+Equal seeds do not prove that there is no variance: an interval has width 0 only where the
+caller states that nothing is random (``sure``). docs/verdicts.md lists the simulated coverage.
+"""
 
 from __future__ import annotations
 
@@ -54,26 +59,26 @@ from dfltheory.verdicts import evidence
 Method = Literal["student", "bootstrap"]
 
 ENOUGH = 8
-"""The fewest seeds that can tell a single round from all others, and whose scatter the bootstrap believes."""
+"""Fewest seeds with which single rounds are compared, and with which the bootstrap is used."""
 
 _MOST_ROUNDS = 1024
-"""Of longer runs only so many rounds, evenly spaced, are looked at one by one."""
+"""Most single rounds that are used; of longer runs evenly spaced ones."""
 
 _BLOCKS = 24
-"""Into so many blocks of about equal length on a logarithmic axis a run's horizons fall."""
+"""Number of blocks of horizons, of about equal length on a logarithmic axis."""
 
 _FOR_DROPPING = 0.1
-"""The share of an error that is spent on telling which rounds are surely above the least."""
+"""Share of the error that is spent on finding the rounds that are above the least one."""
 
 _DIRECTIONS = 256
-"""Random directions, from which an error at once is found within a few percent of itself."""
+"""Random directions, which give a simultaneous error within a few percent of itself."""
 
 _ROUNDS_OF_TAIL = 6
 
 
 @dataclass(frozen=True)
 class Interval:
-    """An estimate with a confidence interval; ``low`` = ``high`` where there is no chance in the data."""
+    """An estimate with a confidence interval; ``low`` = ``high`` where nothing is random."""
 
     estimate: float
     low: float
@@ -104,7 +109,7 @@ def min_interval(
 ) -> Interval:
     """Interval for min_t E Y_t from ``samples`` (S, R); a non-finite column counts as infinitely large.
 
-    ``sure`` (R,): rounds into which no chance enters, as the start does not.
+    ``sure`` (R,): rounds at which nothing is random, such as a common start.
     """
     _check(samples, confidence)
     finite = np.isfinite(samples).all(axis=0)
@@ -117,7 +122,7 @@ def min_interval(
 
 @np.errstate(over="ignore", invalid="ignore")
 def upper_of_mean(samples: NDArray[np.float64], tail: float, method: Method = "student") -> float:
-    """An upper limit for E (1/R) sum_t Y_t; infinite where the seeds agree, or there is but one."""
+    """An upper limit for E (1/R) sum_t Y_t; infinite where all seeds are equal."""
     per_seed = samples.mean(axis=1, keepdims=True)
     if not np.ptp(per_seed) > 0:
         return np.inf
@@ -143,7 +148,8 @@ def upper_of_maximum(
     sure: NDArray[np.bool_] | None = None,
     method: Method = "student",
 ) -> float:
-    """An upper limit for max_t E Y_t; infinite where a round is infinite, or its seeds agree by chance."""
+    """An upper limit for max_t E Y_t; infinite where a round is infinite, or is random and
+    has equal seeds."""
     return float(upper_of_each(samples, tail, sure, method).max())
 
 
@@ -156,8 +162,8 @@ def upper_of_each(
 ) -> NDArray[np.float64]:
     """An upper limit for the expectation of each round, (R,), each with error ``tail``.
 
-    ``sure`` (R,): rounds into which no chance enters. They are their own limit; a round that is not sure and
-    whose seeds agree has none.
+    ``sure`` (R,): rounds at which nothing is random. They are their own limit; another round
+    whose seeds are equal has none.
     """
     known = np.zeros(samples.shape[1], dtype=bool) if sure is None else sure
     same = ~(np.ptp(samples, axis=0) > 0)
@@ -176,7 +182,7 @@ def max_interval(
 ) -> Interval:
     """Interval for max_t E Y_t, the largest of the expectations, from ``samples`` (S, R).
 
-    ``sure`` (R,): rounds into which no chance enters, as the start does not.
+    ``sure`` (R,): rounds at which nothing is random, such as a common start.
     """
     _check(samples, confidence)
     estimate, tail = float(samples.mean(axis=0).max()), (1 - confidence) / 2
@@ -191,9 +197,8 @@ def running_upper_limits(
 ) -> NDArray[np.float64]:
     """Upper limits u_h of min_{t <= h} E Y_t for each horizon h = 1..R; each fails with at most ``tail``.
 
-    The horizons of a block share what is found at its last one, as a logarithmic axis hardly shows. Where
-    that says nothing of an earlier horizon, the limit of the block before holds on: more rounds have no
-    larger minimum.
+    The horizons of a block use the simultaneous limits of its last one. Where these give no limit for an
+    earlier horizon, the limit of the previous block holds: more rounds have no larger minimum.
     """
     rounds = samples.shape[1]
     ends = np.unique([*np.geomspace(1, rounds, _BLOCKS).astype(int), max(1, rounds - 1), rounds])
@@ -222,7 +227,7 @@ def _upper_limits_of_minimum(
     many = kept.shape[1]
     for_dropping = _FOR_DROPPING * tail if many > 1 else 0.0
     while kept.shape[1]:
-        each = tail_at_once(kept, tail - for_dropping)
+        each = simultaneous_tail(kept, tail - for_dropping)
         limits = np.minimum(limits, _least_until(horizons, ends, upper_limits(kept, each)))
         if many == 1:
             break
@@ -242,15 +247,17 @@ def _least_until(
     return least[np.searchsorted(ends[order], horizons, side="right")]
 
 
-def tail_at_once(samples: NDArray[np.float64], tail: float) -> float:
-    """The error p of each of the limits of k columns (S, k) that fail at once, any of them, with ``tail``.
+def simultaneous_tail(samples: NDArray[np.float64], tail: float) -> float:
+    """The error p of each of k limits, for columns (S, k), such that any of them fails with
+    probability ``tail``.
 
-    At p each, P(one or more fail) = k p E[1/N], where N counts those that fail beside one that is picked at
-    random and fails (Naiman and Priebe 2001). Of independent normal seeds the columns, less their means, are
-    as likely as after any rotation of R^S: N is counted over directions in which the picked column's t
-    exceeds the quantile of p. How skewed the columns are is left to the limits themselves."""
+    At p each, P(one or more fail) = k p E[1/N], where N counts the failing limits, given that one which is
+    picked at random fails (Naiman and Priebe 2001). For independent normal seeds the distribution of the
+    centered columns is invariant under rotations of R^S: N is counted over directions in which the picked
+    column's t exceeds the quantile of p. Skewness is left to the limits themselves.
+    """
     seeds, many = samples.shape
-    if many == 1 or seeds == 2:  # two seeds tell nothing of how the columns hang together
+    if many == 1 or seeds == 2:  # two seeds do not show the dependence
         return tail / many
     columns = samples - samples.mean(axis=0)
     columns /= np.linalg.norm(columns, axis=0)
@@ -272,7 +279,7 @@ def tail_at_once(samples: NDArray[np.float64], tail: float) -> float:
 
 
 def _angle(tail: NDArray[np.float64], seeds: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Cosine and sine of the angle to a column, within which a direction makes its t exceed the quantile."""
+    """Cosine and sine of the largest angle to a column at which its t exceeds the quantile."""
     from scipy.special import stdtrit
 
     squared = stdtrit(seeds - 1, tail) ** 2
@@ -281,7 +288,7 @@ def _angle(tail: NDArray[np.float64], seeds: int) -> tuple[NDArray[np.float64], 
 
 
 def averages(samples: NDArray[np.float64], few: bool) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Averages over rounds that are fixed before looking, (S, k), and at which horizon each is complete.
+    """Averages over rounds that are fixed in advance, (S, k), and the horizon at which each is complete.
 
     The last 1, 2, 4, ... rounds and all; unless ``few``, also those of the same lengths before them,
     down to single rounds (of long runs only so many of these, evenly spaced).
@@ -304,7 +311,7 @@ def averages(samples: NDArray[np.float64], few: bool) -> tuple[NDArray[np.int64]
 
 def _bootstrap_limit(values: NDArray[np.float64], tail: float) -> float:
     """The studentized bootstrap's upper limit for the mean of ``values`` (S,): mean - q s/sqrt(S), q the
-    ``tail`` quantile of t = (mean* - mean)/(s*/sqrt(S)) over samples that are always the same."""
+    ``tail`` quantile of t = (mean* - mean)/(s*/sqrt(S)) over a fixed set of resamples."""
     seeds, scale = len(values), values.std()
     z = (values - values.mean()) / scale
     draws = int(min(max(1999.0, np.ceil(20 / tail)), 20_000.0))  # enough for some 20 beyond the quantile
@@ -318,19 +325,19 @@ def _bootstrap_limit(values: NDArray[np.float64], tail: float) -> float:
 
 
 def seeds_needed(found: Interval, bound: float, seeds: int) -> int | None:
-    """About how many seeds would bring the interval to one side of ``bound``, at the scatter seen so far.
+    """About how many seeds would bring the interval to one side of ``bound``, at the present variance.
 
-    Half-widths fall as 1/sqrt(seeds).  None where one seed told no scatter, or the estimate is the bound.
+    Half-widths fall as 1/sqrt(seeds). None where the variance is unknown, or the estimate is the bound.
     """
     half = found.high - found.estimate if found.estimate <= bound else found.estimate - found.low
-    apart = abs(bound - found.estimate)
-    if seeds < 2 or not np.isfinite(half) or apart == 0 or not np.isfinite(apart):
+    distance = abs(bound - found.estimate)
+    if seeds < 2 or not np.isfinite(half) or distance == 0 or not np.isfinite(distance):
         return None
-    return max(seeds, int(np.ceil(seeds * (half / apart) ** 2)))
+    return max(seeds, int(np.ceil(seeds * (half / distance) ** 2)))
 
 
 def checked_method(method: str, seeds: int) -> Method:
-    """The method of that name, where so many seeds suffice for it."""
+    """The method of that name; InputError if it needs more seeds."""
     if method not in get_args(Method):
         raise UnknownNameError("method", method, set(get_args(Method)))
     if method == "bootstrap" and seeds < ENOUGH:

@@ -9,7 +9,7 @@ from docstrings import fenced
 
 PACKAGES = (
     *("graphs", "bounds", "tasks", "models", "algorithms", "training", "verdicts", "rates", "exact"),
-    *("counterexamples", "experiments", "plots", "bound_atlas", "testing"),
+    *("counterexamples", "experiments", "plots", "best_bounds", "bound_atlas", "testing"),
 )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 
 
@@ -13,18 +14,24 @@ def _order(monomial, theorem) -> str:
     from dfltheory.bounds.tree import from_text
 
     own = {d.symbol.name: d.symbol for d in theorem.definitions}
+    own |= {quantity.name: quantity.symbol for quantity in theorem.quantities}
     powers = [from_text(atom, own) ** sp.Rational(e) for atom, e in monomial.exponents]
     return expression_latex(sp.Mul(*powers), theorem)
 
 
 def pages(docs: Path) -> dict[str, str]:
     """theory/index.md and a page for each paper; ``docs`` holds the generated pages of findings."""
-    from dfltheory.bounds import registry
+    made = {f"theory/{paper}.md": _paper(paper, docs) for paper in _registry().papers()}
+    return {"theory/index.md": _index(), **made}
+
+
+@cache
+def _registry():
+    """The registry with the statements of the papers' appendices."""
+    from dfltheory.bounds.registry import REGISTRY
     from validation.papers import PAPERS, appendix
 
-    with registry.including(theorem for paper in PAPERS for theorem in appendix(paper)):
-        made = {f"theory/{paper}.md": _paper(paper, docs) for paper in registry.papers()}
-        return {"theory/index.md": _index(), **made}
+    return REGISTRY.including(theorem for paper in PAPERS for theorem in appendix(paper))
 
 
 def navigation() -> list[dict[str, str]]:
@@ -35,8 +42,7 @@ def navigation() -> list[dict[str, str]]:
 
 
 def _index() -> str:
-    from dfltheory import bounds
-
+    registry = _registry()
     lines = [
         "# The theorems",
         "",
@@ -44,25 +50,24 @@ def _index() -> str:
         "*appendix* (as derived there, where that differs) and *corrected* (re-derived with proof).",
         "",
     ]
-    for paper in bounds.registry.papers():
+    for paper in registry.papers():
         lines += [
-            f"## {bounds.registry.paper(paper).title}",
+            f"## {registry.paper(paper).title}",
             "",
             "| statement | kind | variants |",
             "|---|---|---|",
         ]
-        for key in sorted(bounds.keys(paper, all=True), key=lambda key: not main(_first(key))):
+        for key in sorted(registry.keys(paper, all=True), key=lambda key: not main(_first(key))):
             shown = f"[`{key}`]({paper}.md#{anchor(key)})"
-            lines.append(f"| {shown} | {_first(key).kind} | {', '.join(bounds.variants(key))} |")
+            lines.append(f"| {shown} | {_first(key).kind} | {', '.join(registry.variants(key))} |")
         lines.append("")
     return "\n".join(lines) + "\n"
 
 
 def _first(key: str):
     """The first variant of a statement."""
-    from dfltheory import bounds
-
-    return bounds.get(key, variant=bounds.variants(key)[0])
+    registry = _registry()
+    return registry.get(key, variant=registry.variants(key)[0])
 
 
 def main(theorem) -> bool:
@@ -76,15 +81,15 @@ def anchor(key: str) -> str:
 
 
 def _paper(paper: str, docs: Path) -> str:
-    from dfltheory import bounds
-    from validation.papers import errata
+    from validation.papers.erratum import errata
 
-    said = bounds.registry.paper(paper)
+    registry = _registry()
+    said = registry.paper(paper)
     lines = [f"# {said.title}", "", "Made from the registry at build time.", ""]
     if said.provenance:
         lines += [f"Entered from: {_sentence(said.provenance)}", ""]
     lesser = []
-    for key in bounds.keys(paper, all=True):
+    for key in registry.keys(paper, all=True):
         first = _first(key)
         if main(first):
             lines += _statement(key, docs)
@@ -97,11 +102,11 @@ def _paper(paper: str, docs: Path) -> str:
             f"{{: #{anchor(key)} }}",
             "",
         ]
-        for variant in bounds.variants(key):
-            theorem = bounds.get(key, variant=variant)
+        for variant in registry.variants(key):
+            theorem = registry.get(key, variant=variant)
             lines += [f"*{variant}*", "", f"$$\n{theorem.latex()}\n$$", ""]
         lines += _errata(key)
-    keys = set(bounds.keys(paper, all=True))
+    keys = set(registry.keys(paper, all=True))
     elsewhere = [erratum for erratum in errata(paper) if not keys & _claims(erratum)]
     if elsewhere:
         lines += ["## Errata of other lines {#other-lines}", "", *_listed(elsewhere)]
@@ -113,13 +118,15 @@ def _sentence(text: str) -> str:
 
 
 def _statement(key: str, docs: Path) -> list[str]:
-    from dfltheory import bounds
-
+    registry = _registry()
     first = _first(key)
     lines = [f"## `{key}` {{#{anchor(key)}}}", "", _sentence(first.title), ""]
-    for variant in bounds.variants(key):
+    for variant in registry.variants(key):
         lines.append(f'=== "{variant}"')
-        lines += ["", *(f"    {line}" if line else "" for line in _variant(bounds.get(key, variant=variant)))]
+        lines += [
+            "",
+            *(f"    {line}" if line else "" for line in _variant(registry.get(key, variant=variant))),
+        ]
     lines += _errata(key)
     lines += _outcomes(key, docs / "falsify.md")
     lines += _experiment(key)
@@ -148,9 +155,7 @@ def _variant(theorem) -> list[str]:
     if theorem.assumptions:
         lines += ["Assumes: " + "; ".join(theorem.assumptions) + ".", ""]
     if theorem.schedule:
-        from dfltheory.bounds.symbols import GLOSSARY
-
-        set_to = ((GLOSSARY[n].symbol, value) for n, value in theorem.schedule.items())
+        set_to = ((theorem.glossary[n].symbol, value) for n, value in theorem.schedule.items())
         steps = (" = ".join(expression_latex(e, theorem) for e in pair).join("$$") for pair in set_to)
         lines += ["Schedule: " + ", ".join(steps) + ".", ""]
     rate = " + ".join(f"${_order(m, theorem)}$" for m in theorem.rate())  # which may break on narrow screens
@@ -162,7 +167,7 @@ def _variant(theorem) -> list[str]:
 
 def _errata(key: str) -> list[str]:
     """The errata that begin in a statement or refute it, in any variant."""
-    from validation.papers import errata
+    from validation.papers.erratum import errata
 
     return _listed([erratum for erratum in errata(key.split(".")[0]) if key in _claims(erratum)])
 

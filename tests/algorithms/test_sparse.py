@@ -16,7 +16,7 @@ OWN = {"density": "uniform", "first": "own"}
 
 
 class Luck:
-    """An oracle whose every gradient is 1, 2, ..., and whose luck is drawn once."""
+    """An oracle whose every gradient is 1, 2, ..., and whose random numbers are drawn once."""
 
     def __init__(self, d, blocks=None, t=0, horizon=4, m=3):
         self.d, self.m, self.t, self.horizon = d, m, t, horizon
@@ -50,8 +50,11 @@ def start(algorithm, grad):
 def test_every_layer_of_every_client_starts_with_its_share_of_weights_and_at_least_one(
     sparsity, n, living, first
 ):
-    """max(1, floor((1 - sparsity) n)), where the luck is largest; 0.45 of 6 is 2.7, and 0.45 of 100 is 45,
-    although its product in floating point is less. All clients have one mask, or each its own."""
+    """max(1, floor((1 - sparsity) n)) weights with the largest random numbers are active.
+
+    0.45 of 6 is 2.7; 0.45 of 100 is 45, although the floating-point product is smaller.
+    All clients have one mask, or each its own.
+    """
     layers = (slice(0, 2), slice(2, 2 + n))
     grad = Luck(2 + n, layers)
     state = start(alg.DisPFL(eta=0.1, K=1, sparsity=sparsity, density="uniform", first=first), grad)
@@ -63,19 +66,19 @@ def test_every_layer_of_every_client_starts_with_its_share_of_weights_and_at_lea
     assert (state.mask[..., layers[1]].sum(-1) == living).all()
     assert (state.mask[..., layers[0]].sum(-1) == max(1, math.floor(2 * (1 - sparsity)))).all()
     for i in range(grad.m):
-        kept, luck = state.mask[0, i, layers[1]] > 0, drawn[0, i, layers[1]]
-        assert kept.all() or luck[kept].min() > luck[~kept].max()
+        kept, uniform = state.mask[0, i, layers[1]] > 0, drawn[0, i, layers[1]]
+        assert kept.all() or uniform[kept].min() > uniform[~kept].max()
     assert torch.equal(state.x, 3 * state.mask)
 
 
 def test_the_common_draw_does_not_know_the_clients_order():
-    luck = torch.rand((2, 300, 40), generator=torch.Generator().manual_seed(1))
-    common = together(luck)
+    uniform = torch.rand((2, 300, 40), generator=torch.Generator().manual_seed(1))
+    common = together(uniform)
     assert common.shape == (2, 1, 40)
-    torch.testing.assert_close(common, luck.double().sum(1, keepdim=True), rtol=1e-12, atol=0)
-    assert torch.equal(common, together(luck.flip(1)))
+    torch.testing.assert_close(common, uniform.double().sum(1, keepdim=True), rtol=1e-12, atol=0)
+    assert torch.equal(common, together(uniform.flip(1)))
     assert len(common[0, 0].unique()) == 40  # of 16 bits, too, they are different numbers
-    assert len(together(luck.bfloat16())[0, 0].unique()) == 40
+    assert len(together(uniform.bfloat16())[0, 0].unique()) == 40
 
 
 SHAPES = ((16, 3, 3, 3), (16,), (16, 64), (10, 16), (10,))
@@ -163,9 +166,9 @@ def test_clients_are_drawn_some_at_a_time(m, d, at_a_time, monkeypatch):
         watched.setattr(torch.Tensor, "topk", seen)
         state = start(alg.DisPFL(eta=0.1, K=1, **OWN), grad)
     assert drawn == [(1, clients, d) for clients in at_a_time]
-    luck = grad.uniform((m, d))
-    threshold = luck.kthvalue(d - d // 2, dim=-1, keepdim=True).values
-    assert torch.equal(state.mask, (luck > threshold).to(torch.uint8))
+    uniform = grad.uniform((m, d))
+    threshold = uniform.kthvalue(d - d // 2, dim=-1, keepdim=True).values
+    assert torch.equal(state.mask, (uniform > threshold).to(torch.uint8))
 
 
 def test_masks_rest_where_nothing_is_pruned_or_nothing_is_dead():
@@ -228,14 +231,14 @@ def test_what_is_sent_goes_under_the_mask_of_before_the_search_unless_told(order
     torch.testing.assert_close(after.x, expected, rtol=1e-14, atol=1e-15)
 
 
-def test_growth_at_random_asks_for_luck_and_not_for_a_gradient():
+def test_growth_at_random_asks_for_uniform_and_not_for_a_gradient():
     algorithm = alg.DisPFL(eta=0.1, K=1, prune=0.5, growth="random", **OWN)
     grad = Luck(8)
     state = start(algorithm, grad)
     local = algorithm.local_update(state, grad)
     assert grad.asked == 1
-    luck = grad.uniform((3, 8))
-    assert torch.equal(local.mask, reborn(local.z, luck, state.mask, 2))
+    uniform = grad.uniform((3, 8))
+    assert torch.equal(local.mask, reborn(local.z, uniform, state.mask, 2))
 
 
 def test_a_run_of_no_rounds_has_a_schedule():

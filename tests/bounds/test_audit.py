@@ -22,17 +22,17 @@ from dfltheory.checks.monotone import check_monotone
 from dfltheory.checks.run import CHECKS, audit, audit_statement
 from dfltheory.checks.units import check_units
 from dfltheory.errors import InputError, UnknownNameError
-from validation.papers import PAPERS, appendix, errata
+from validation.papers import PAPERS, appendix
+from validation.papers.erratum import errata
+
+LARGER = registry.REGISTRY.including(lemma for paper in PAPERS for lemma in appendix(paper))
+"""The registry with the lemmas and displays of the papers' appendices."""
+GOOD = LARGER.get("dfedsam.theorem_4_5", "corrected")
 
 
-@pytest.fixture(autouse=True)
-def _appendices():
-    """The lemmas and displays of the papers' appendices are registered as well."""
-    with registry.including(lemma for paper in PAPERS for lemma in appendix(paper)):
-        yield
-
-
-GOOD = bounds.get("dfedsam.theorem_4_5", "corrected")
+def audited(*args, **options):
+    """The findings, compared with the appendices of the papers as well."""
+    return audit(*args, registry=LARGER, **options)
 
 
 def errors(findings):
@@ -75,7 +75,7 @@ SOUND = [
 
 @pytest.mark.parametrize(("key", "variant"), SOUND)
 def test_no_false_alarm_on_what_is_right(key, variant):
-    assert errors(audit_statement(bounds.get(key, variant))) == []
+    assert errors(audit_statement(LARGER.get(key, variant))) == []
 
 
 def test_what_is_right_reaches_beyond_the_four_papers():
@@ -85,10 +85,10 @@ def test_what_is_right_reaches_beyond_the_four_papers():
 
 
 def test_the_audit_of_a_printed_theorem_finds_errors_and_tells_how_to_see_them_again():
-    findings = audit("dfedsam.theorem_4_5", "printed")
+    findings = audited("dfedsam.theorem_4_5", "printed")
     assert {"limits", "agreement", "units"} <= {f.check for f in errors(findings)}
     assert errors(findings)[0].command.startswith("dfltheory audit dfedsam.theorem_4_5 --variant ")
-    again = audit("dfedsam.theorem_4_5", checks=("agreement",))  # of every variant
+    again = audited("dfedsam.theorem_4_5", checks=("agreement",))  # of every variant
     assert [str(f) for f in again if f.variant == "printed"] == [
         str(f) for f in findings if f.check == "agreement"
     ]
@@ -97,24 +97,24 @@ def test_the_audit_of_a_printed_theorem_finds_errors_and_tells_how_to_see_them_a
 
 def test_unknown_checks_are_refused():
     with pytest.raises(UnknownNameError, match="did you mean units"):
-        audit("dfedsam.lemma_D1", checks=("unit",))
+        audited("dfedsam.lemma_D3", checks=("unit",))
 
 
 def test_a_theorem_that_is_not_registered():
     mine = replace(GOOD, key="mine.theorem_1", variant="mine")
-    found = audit(mine)
+    found = audited(mine)
     assert errors(found) == []
     assert {f.command for f in found if f.check == "monotone"} == {
         "dfltheory.audit(theorem, checks=('monotone',))"
     }
     wrong = replace(mine, parts={**mine.parts, "sharpness": sp.S.Zero})
-    assert [f.place for f in errors(audit(wrong, checks=("limits",)))] == ["rho"]
-    rate = replace(bounds.get("dfedsam.corollary_4_6", "corrected"), key="mine.rate", of=mine)
-    assert errors(audit(rate)) == []
+    assert [f.place for f in errors(audited(wrong, checks=("limits",)))] == ["rho"]
+    rate = replace(LARGER.get("dfedsam.corollary_4_6", "corrected"), key="mine.rate", of=mine)
+    assert errors(audited(rate)) == []
     lost = replace(rate, parts={n: p for n, p in rate.parts.items() if n != "consensus"})
-    assert any("mine.theorem_1 (mine) gives the term" in f.message for f in errors(audit(lost)))
+    assert any("mine.theorem_1 (mine) gives the term" in f.message for f in errors(audited(lost)))
     with pytest.raises(InputError, match="leave it out"):
-        audit(mine, "printed")
+        audited(mine, "printed")
 
 
 # -- units -------------------------------------------------------------------------------------------
@@ -145,6 +145,14 @@ def test_wrong_unit_is_an_error_in_a_bound_with_constants_only(kind):
     assert "error" in {f.severity for f in check_units(inside) if f.place == "term noise"}
 
 
+@pytest.mark.parametrize("pure", [sp.exp(s.L), s.L**s.K, s.K**s.eta], ids=str)
+def test_a_unit_inside_of_a_pure_number_is_an_error_in_a_bound(pure):
+    """exp(L), L^K and K^eta have no unit, whatever scales the rest of the term."""
+    wrong = planted(noise=s.eta * s.L * s.sigma_l**2 * pure)
+    assert "error" in {f.severity for f in check_units(wrong) if str(pure) in f.message}
+    assert {f.severity for f in check_units(replace(wrong, order=True))} == {"warning"}
+
+
 def test_wrong_unit_of_a_definition_that_a_wrong_term_uses_is_an_error():
     used, other = sp.Symbol("used", positive=True), sp.Symbol("other", positive=True)
     definitions = tuple(Definition(x, s.rho**2 + s.rho**4, x.name, "") for x in (used, other))
@@ -155,7 +163,8 @@ def test_wrong_unit_of_a_definition_that_a_wrong_term_uses_is_an_error():
 
 
 def test_a_definition_claims_nothing_but_its_unit():
-    definition = bounds.get("dfedsam.definition_alpha")
+    local = s.eta * s.L * (s.L**2 * s.rho**2 + s.sigma_l**2) + s.L**2 * s.rho**2 / s.eta
+    definition = replace(GOOD, kind="definition", parts={"bound": local})
     assert {f.severity for f in check_units(definition)} == {"warning"}
     (name,) = definition.parts
     other = replace(definition, parts={name: s.sigma_l * s.L})
@@ -171,7 +180,7 @@ def test_terms_that_balance_each_other_are_no_error_in_any_kind():
     for name in balanced:  # each alone needs the other
         alone = replace(rate, parts={name: balanced[name]})
         assert {f.place for f in errors(check_units(alone))} == {f"term {name}", "bound"}
-    eq_15 = bounds.get("dfedmdc.eq_15")  # by unweighted Young: both of its squares are needed
+    eq_15 = LARGER.get("dfedmdc.eq_15")  # by unweighted Young: both of its squares are needed
     assert {f.severity for f in check_units(eq_15)} == {"warning"}
 
 
@@ -249,14 +258,14 @@ def test_a_step_of_a_schedule_has_the_unit_of_the_step():
 
 def test_a_mend_of_units_names_no_quantity_that_may_vanish():
     for variant in bounds.registry.variants("dfedsam.corollary_4_6"):
-        for f in check_units(bounds.get("dfedsam.corollary_4_6", variant)):
+        for f in check_units(LARGER.get("dfedsam.corollary_4_6", variant)):
             assert f.mend is None or "rho" not in f.mend
     (finding,) = check_units(planted(sharpness=s.L**2 * s.rho**4))
     assert finding.mend is None or "rho" not in finding.mend
 
 
 def test_two_blocks_have_lengths_of_their_own():
-    good = bounds.get("dfedmdc.theorem_1", "corrected")
+    good = LARGER.get("dfedmdc.theorem_1", "corrected")
     assert list(check_units(good)) == []
     mixed = planted(good, drift=s.sigma_v**2 / s.L_u)
     assert [f.place for f in check_units(mixed)] == ["term drift"]
@@ -295,7 +304,7 @@ def test_sign_and_monotonicity():
 
 
 def test_no_direction_is_asked_of_what_the_left_side_or_the_steps_carry():
-    printed = bounds.get("dfedmdc.theorem_1")
+    printed = LARGER.get("dfedmdc.theorem_1")
     assert not any(f.severity == "warning" for f in check_monotone(printed))
     told = replace(printed, lhs=replace(printed.lhs, carries=()), schedule={})
     assert {f.place for f in check_monotone(told) if f.severity == "warning"} == {"L_u", "L_v"}
@@ -332,7 +341,7 @@ def test_variants_that_disagree():
 
 
 def test_orders_that_disagree():
-    claim = bounds.get("dfedsam.corollary_4_8")
+    claim = LARGER.get("dfedsam.corollary_4_8")
     assert list(compare_orders(claim, claim)) == []
     lost = replace(claim, parts={n: p for n, p in claim.parts.items() if n != "drift"})
     assert {f.mend for f in compare_orders(lost, claim)} == {"add K beta^2 / (T)", "add K sigma_l^2 / (T)"}
@@ -340,10 +349,10 @@ def test_orders_that_disagree():
 
 def test_constants_that_an_order_hides_are_no_disagreement():
     for key in ("dfedsam.corollary_4_6", "dfedsam.corollary_4_8"):
-        found = audit(key, "printed", ("agreement",))
+        found = audited(key, "printed", ("agreement",))
         assert found
         assert errors(found) == []
-    claim = bounds.get("dfedsam.corollary_4_8")
+    claim = LARGER.get("dfedsam.corollary_4_8")
     slower = replace(claim, parts={**claim.parts, "more": s.rho0**2 / s.T ** sp.Rational(1, 4)})
     assert len(errors(compare_orders(claim, slower))) == 1
 
@@ -354,11 +363,11 @@ def test_definitions_without_use_and_with_two_meanings():
     assert [f.place for f in unused_definitions(replace(GOOD, definitions=(*GOOD.definitions, idle)))] == [
         "definition idle"
     ]
-    printed = bounds.get("dfedadmm.theorem_1")
-    assert list(twice_defined(printed)) == []
+    printed = LARGER.get("dfedadmm.theorem_1")
+    assert list(twice_defined(printed, LARGER)) == []
     kappa = printed.definitions[0]
     other = replace(printed, definitions=(replace(kappa, expr=sp.Rational(1, 2) - s.L * s.eta),))
-    assert [f.severity for f in twice_defined(other)] == ["error"]
+    assert [f.severity for f in twice_defined(other, LARGER)] == ["error"]
 
 
 def test_the_slowest_part_for_large_T():
@@ -371,7 +380,7 @@ def test_the_slowest_part_for_large_T():
 
 
 def test_a_claimed_rate_that_lost_a_term():
-    claim = bounds.get("dfedsam.corollary_4_6", "corrected")
+    claim = LARGER.get("dfedsam.corollary_4_6", "corrected")
     assert errors(compare_rate(claim, GOOD)) == []
     lost = replace(claim, parts={n: p for n, p in claim.parts.items() if n != "consensus"})
     assert any("lam**Q" in f.message for f in errors(compare_rate(lost, GOOD)))
@@ -381,7 +390,7 @@ def test_a_claimed_rate_that_lost_a_term():
 
 
 def test_a_claim_is_read_under_its_own_conditions():
-    claim = bounds.get("dfedsam.corollary_4_6", "corrected")
+    claim = LARGER.get("dfedsam.corollary_4_6", "corrected")
     faster = replace(claim, parts={**claim.parts, "optimization": s.L * s.f0_gap / s.K})
     assert errors(compare_rate(faster, GOOD)) == []
     lost = {**claim.parts, "optimization": s.L * s.f0_gap * s.sigma_l / (s.B * sp.sqrt(s.K * s.T))}
@@ -402,8 +411,8 @@ def test_the_nearest_claimed_term_is_the_nearest():
 
 def test_terms_of_a_theorem_are_no_larger_than_the_theorem():
     """Over a common denominator a sum once left products of denominators that no term has."""
-    base = bounds.get("dfedsam.theorem_4_5")
-    found = audit("dfedsam.rate_abstract_mgs", None, ("corollary",))
+    base = LARGER.get("dfedsam.theorem_4_5")
+    found = audited("dfedsam.rate_abstract_mgs", None, ("corollary",))
     rows = [row for row in leading(base, 3, None, ()) if any("Q" in a for a, _ in row.exponents)]
     assert rows
     assert not any("lam*m" in f.message for f in found)
@@ -421,7 +430,7 @@ def test_terms_of_a_theorem_are_no_larger_than_the_theorem():
 @pytest.mark.parametrize("term", [None, "optimization", "noise", "drift", "heterogeneity"])
 def test_a_schedule_that_is_the_least_of_some_is_judged_in_the_case_of_each(term):
     """1/Min is the largest of the inverses, so that each is owed its term; c Min is at most each of them."""
-    claim = bounds.get("wang2021.tuned")
+    claim = LARGER.get("wang2021.tuned")
     shrunk = {term: claim.parts[term] / s.T ** sp.Rational(1, 6)} if term else {}
     found = [f for f in check_corollary(replace(claim, parts={**claim.parts, **shrunk})) if f.place == "rate"]
     assert [f.severity for f in found] == ["error"] * bool(term)
@@ -438,4 +447,4 @@ def test_from_which_round_on_a_schedule_applies():
 
 @pytest.mark.slow
 def test_every_check_has_something_to_say_of_the_registry():
-    assert {f.check for f in audit()} == set(CHECKS)
+    assert {f.check for f in audited()} == set(CHECKS)

@@ -207,6 +207,20 @@ def test_each_field_of_the_left_hand_side_counts(field):
     assert statement_hash(replace(MAIN, lhs=lhs)) != statement_hash(MAIN)
 
 
+def test_a_function_that_evaluates_a_definition_in_place_of_its_formula_counts():
+    theorem = next(t for t in STATEMENTS if t.definitions and t.status.kind == "proved")
+    definition = theorem.definitions[0]
+
+    def nothing(*values):
+        return 0.0 * values[0]
+
+    smaller = replace(definition, numeric=nothing, takes=theorem.needs[:1])
+    other = replace(theorem, definitions=(smaller, *theorem.definitions[1:]))
+    assert other.bound == theorem.bound
+    assert statement_hash(other) != statement_hash(theorem)
+    assert other.status.kind == "not examined"
+
+
 def test_unit_of_a_measure_of_ones_own_counts():
     own = replace(MAIN, lhs=replace(MAIN.lhs, measure="lyapunov"))
     other = replace(own, lhs=replace(own.lhs, unit=own.lhs.unit**2))

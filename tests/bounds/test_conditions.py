@@ -143,7 +143,7 @@ def test_vacuous_everywhere():
 
 def test_vacuous_up_to_a_horizon_for_all_constants():
     _, known = trivial(GOOD)
-    assert vacuous_until(GOOD, known) == (9, "optimization", ("eta <= 1/(8 K L)",))
+    assert vacuous_until(GOOD, known) == (8, "optimization", ("eta <= 1/(8 K L)",))
     printed = bounds.get("dfedsam.theorem_4_5")
     until, term, _ = vacuous_until(printed, known)
     assert (until, term) == (10, "optimization")

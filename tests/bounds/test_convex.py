@@ -114,7 +114,7 @@ def test_its_corollary_is_its_theorem_at_its_own_step():
 @pytest.mark.parametrize(
     ("algorithm", "more", "why"),
     [
-        (FEDAVG(eta=0.05, K=2), {}, "it speaks of LocalSGD, and this run is FedAvg"),
+        (FEDAVG(eta=0.05, K=2), {}, "LocalSGD"),
         (LOCAL(eta=0.5, K=2), {}, "gamma <= 1/\\(4 L H\\) fails"),
         (LOCAL(eta=0.01, K=2), {"mu_each": None}, "mu_each"),
         (LOCAL(eta=0.01, K=2, weight_decay=0.1), {}, "weight_decay = 0.0"),

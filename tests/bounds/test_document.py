@@ -13,8 +13,7 @@ from dfltheory import bounds, cli
 from dfltheory.bounds import LeftSide, Quantity, Scope, Theorem
 from dfltheory.bounds.document import theorem_from_document, theorem_to_document
 from dfltheory.bounds.reference import load
-from dfltheory.bounds.symbols import CURVATURE, GLOSSARY, NEUTRAL
-from dfltheory.bounds.units import ONE
+from dfltheory.bounds.symbols import CURVATURE, GLOSSARY
 from dfltheory.errors import InputError, UnknownNameError
 from tests.bounds.texts import STATEMENTS
 from tests.hostile import places, put, refused
@@ -50,7 +49,7 @@ class MyAlgorithm:
 
 
 def own(**changes):
-    symbol = bounds.define(Quantity("mu_file", r"\mu", CURVATURE, "strong convexity", open_low=True))
+    quantity = Quantity("mu_file", r"\mu", CURVATURE, "strong convexity", open_low=True)
     fields = {
         "key": "mine.linear",
         "variant": "printed",
@@ -58,29 +57,32 @@ def own(**changes):
         "title": "own",
         "source": "a draft",
         "lhs": LeftSide("grad_norm_sq", "G", "min"),
-        "parts": {"all": symbol * GLOSSARY["f0_gap"].symbol / GLOSSARY["T"].symbol},
+        "quantities": (quantity,),
+        "parts": {"all": quantity.symbol * GLOSSARY["f0_gap"].symbol / GLOSSARY["T"].symbol},
         "scope": Scope((MyAlgorithm,), lambda W: None, letters={"order": "mine"}),
     }
     return Theorem(**fields | changes)
 
 
 def test_a_users_quantities_algorithm_and_law_travel_by_name():
-    try:
-        document = json.loads(json.dumps(theorem_to_document(own())))
-        assert [q["name"] for q in document["quantities"]] == ["mu_file"]
-        GLOSSARY.pop("mu_file")  # another machine
-        back = theorem_from_document(document)
-        assert back.needs == ("f0_gap", "T", "mu_file") or set(back.needs) == {"f0_gap", "T", "mu_file"}
-        assert back.evaluate(mu_file=3, f0_gap=2, T=6) == 1
-        assert back.scope.algorithms == (f"{__name__}:MyAlgorithm",)
-        assert "is code, which no file carries" in back.scope.network(np.eye(2))
-        GLOSSARY.pop("mu_file")
-        bounds.define(Quantity("mu_file", r"\mu", ONE, "something else"))
-        with pytest.raises(InputError, match="the glossary has mu_file already"):
-            theorem_from_document(document)
-    finally:
-        GLOSSARY.pop("mu_file", None)
-        NEUTRAL.pop("mu_file", None)
+    document = json.loads(json.dumps(theorem_to_document(own())))
+    assert [q["name"] for q in document["quantities"]] == ["mu_file"]
+    back = theorem_from_document(document)
+    assert back.quantities == own().quantities
+    assert set(back.needs) == {"f0_gap", "T", "mu_file"}
+    assert back.evaluate(mu_file=3, f0_gap=2, T=6) == 1
+    assert back.scope.algorithms == (f"{__name__}:MyAlgorithm",)
+    assert "is code, which no file carries" in back.scope.network(np.eye(2))
+
+
+def test_a_quantity_of_a_file_is_not_another_one_of_the_glossary():
+    document = json.loads(json.dumps(theorem_to_document(own())))
+    (quantity,) = document["quantities"]
+    with pytest.raises(InputError, match="the glossary has L already"):
+        theorem_from_document(document | {"quantities": [quantity, quantity | {"name": "L"}]})
+    definition = {"symbol": "mu_file", "latex": "m", "meaning": "", "sign": "positive", "expr": 1}
+    with pytest.raises(InputError, match="mu_file"):
+        theorem_from_document(document | {"definitions": [definition]})
 
 
 HOSTILE = (
@@ -140,7 +142,7 @@ def test_a_theorem_is_loaded_by_object_key_file_or_module(tmp_path):
     assert load(f"{file}:mine").key == "mine.a"
     for reference, words in (
         (f"{file}:number", "number is a int there"),
-        (f"{file}:absent", "it defines no absent"),
+        (f"{file}:absent", "absent"),
         (f"{tmp_path}/none.py:mine", "is not a file"),
         ("no_such_module:mine", "cannot be imported"),
     ):

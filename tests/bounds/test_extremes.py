@@ -76,7 +76,7 @@ def test_the_simplest_case_is_gradient_descent():
 def test_dual_variables_are_absent_after_one_step_of_equal_size():
     theorem = bounds.get("dfedadmm.theorem_1", "corrected")
     assert list(simplest_case(theorem, points_of(theorem, 200))) == []
-    loose = bounds.get("dfedadmm.theorem_1", "corrected_b1_prime")
+    loose = bounds.get("dfedadmm.theorem_1", "corrected_any_penalty")
     assert [f.severity for f in simplest_case(loose, points_of(loose, 200))] == ["warning"]
 
 
@@ -243,7 +243,7 @@ def test_orders_of_the_simpler_algorithm():
 
 
 def test_the_theorem_with_sam_at_rho_zero_against_the_one_without():
-    for variant in ("corrected", "corrected_weighted", "corrected_same_round"):
+    for variant in ("corrected", "corrected_different_steps", "corrected_same_round"):
         (finding,) = check_simpler(bounds.get("dfedmdc.theorem_2", variant))
         assert finding.message == f"without SAM it is the bound of dfedmdc.theorem_1 ({variant})"
     (finding,) = check_simpler(bounds.get("dfedmdc.theorem_2", "printed"))

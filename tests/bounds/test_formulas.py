@@ -95,7 +95,7 @@ def test_momentum_sums_do_not_cancel_near_one(alpha, K):
     """Exact rational sums of the weights against the numbers that theorems use."""
     from fractions import Fraction
 
-    from dfltheory.bounds.papers.dfedsgpsm.momentum import AT, AT_BEFORE, DBAR, SUM_C2
+    from validation.papers.dfedsgpsm.notation import AT, AT_BEFORE, DBAR, SUM_C2
 
     a = Fraction(alpha)
     weights = [sum(a**j for j in range(K - s + 1)) for s in range(1, K + 1)]
@@ -121,7 +121,7 @@ def test_momentum_sums_of_a_billion_steps(alpha):
     import mpmath
 
     from dfltheory.bounds import symbols as s
-    from dfltheory.bounds.papers.dfedsgpsm.momentum import AT, AT_BEFORE, DBAR, SUM_C2
+    from validation.papers.dfedsgpsm.notation import AT, AT_BEFORE, DBAR, SUM_C2
 
     K = np.array([10**9, 3, 10**9 - 1])  # beside few steps, in one array
     for definition in (AT, AT_BEFORE, SUM_C2, DBAR):
@@ -141,12 +141,12 @@ NUMERIC = {
 
 
 def test_momentum_sums_of_more_steps_than_64_bits_count():
-    from dfltheory.bounds.papers.dfedsgpsm.momentum import _after
+    from dfltheory.momentum import _sums
 
-    few, many = _after(np.array([0.5, 0.0]), np.array([2.0**52, 2.0**52])), _after(0.5, 2.0**63)
+    few, many = _sums(np.array([0.5, 0.0]), np.array([2.0**52, 2.0**52])), _sums(0.5, 2.0**63)
     # c tends to 2, at and sum c^2 grow with K, U and D with its square
     assert many == pytest.approx(few[0] * 2.0 ** np.array([0, 11, 11, 22, 22]), rel=1e-12)
-    assert np.isnan(_after(0.5, np.array([np.inf, np.nan, -1.0]))).all()
+    assert np.isnan(_sums(0.5, np.array([np.inf, np.nan, -1.0]))).all()
 
 
 @pytest.mark.parametrize("name", sorted(NUMERIC))
@@ -175,8 +175,7 @@ def test_a_schedule_names_every_step_that_its_theorem_has():
 def test_dual_weights_do_not_cancel_and_cover_every_ratio(K, ratio):
     from fractions import Fraction
 
-    from dfltheory.bounds.papers.dfedadmm.corrected import THETA, P
-    from dfltheory.bounds.papers.dfedadmm.printed import GAMMA
+    from validation.papers.dfedadmm.notation import GAMMA, THETA, P
 
     r = Fraction(ratio)
     gamma = 1 - (1 - r) ** K

@@ -14,7 +14,7 @@ from sympy import QQ
 
 from dfltheory.bounds import registry
 from dfltheory.bounds import symbols as s
-from dfltheory.bounds.inequalities import by_form, polynomials
+from dfltheory.bounds.inequalities import polynomials
 from dfltheory.bounds.inequalities.by_form import nonnegative, positive
 from dfltheory.bounds.inequalities.polynomials import Fact, Interval
 from dfltheory.bounds.inequalities.region import EVERYWHERE, Region
@@ -147,13 +147,15 @@ def test_symbols_without_a_sign_are_not_taken_for_nonnegative():
     assert EVERYWHERE.holds(1 + s.GLOSSARY["lam_min"].symbol)
 
 
-def test_quantities_of_others_have_no_range_in_a_proof(monkeypatch):
-    """A symbol of a proof is not at most 1 because a quantity of this name is."""
-    y = sp.Symbol("y", nonnegative=True)
-    monkeypatch.setitem(s.GLOSSARY, "y", s.Quantity("y", "y", s.ONE, "theirs", high=1.0))
-    with by_form.quantities({"L"}):
-        assert not EVERYWHERE.holds(2 - y - y**2)
-    assert EVERYWHERE.holds(2 - y - y**2)
+def test_quantities_have_the_ranges_of_the_regions_glossary():
+    quantity = s.Quantity("y", "y", s.ONE, "a share", high=1.0)
+    y = quantity.symbol
+    assert not EVERYWHERE.holds(2 - y - y**2)
+    assert Region(glossary=s.with_quantities((quantity,))).holds(2 - y - y**2)
+    count = s.Quantity("n_own", "n", s.ONE, "a count", low=1, integer=True)
+    n = count.symbol
+    assert not EVERYWHERE.holds(n - 1)
+    assert Region(glossary=s.with_quantities((count,))).holds(n - 1)
 
 
 def test_induction_uses_no_condition_on_the_whole_number():
@@ -383,7 +385,7 @@ def test_a_polynomial_that_no_end_of_its_box_excludes_is_not_positive():
 
 def test_the_audit_proves_that_a_bound_rises_with_its_constants_and_says_where_it_samples():
     """The bound of DFedADMM holds powers of 1 - eta/lam_admm, which only its conditions keep in [0, 1]."""
-    (note,) = check_monotone(registry.get("dfedadmm.theorem_1", "corrected_b1"))
+    (note,) = check_monotone(registry.get("dfedadmm.theorem_1", "corrected_second_moment"))
     proved, sampled = note.message.split(": ", 1)[1].split(" (proved); ")
     assert set(proved.split(", ")) == {"T", "rho", "L", "sigma_l", "S2", "f0_gap", "lam"}
     assert sampled.startswith("none")

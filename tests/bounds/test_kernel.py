@@ -629,10 +629,10 @@ def runs(claim: str, seed: int) -> World:
     shape = rng.choice([(2, 2, 1), (2, 1, 2), (1, 2, 2), (3, 1, 1)])
     made = {
         "dfedsam": lambda: gossip_run(
-            rng, *shape, common="init" not in claim, slack=12 if "init" in claim else 8
+            rng, *shape, common="starts" not in claim, slack=12 if "starts" in claim else 8
         ),
-        "dfedadmm": lambda: admm_run(rng, *shape, slack=32 if "b2" in claim else 2),
-        "dfedsgpsm": lambda: push_run(rng, *shape[1:], small="corrected_b" in claim),
+        "dfedadmm": lambda: admm_run(rng, *shape, slack=32 if "no_bounded_gradients" in claim else 2),
+        "dfedsgpsm": lambda: push_run(rng, *shape[1:], small="corrected_no_bounded_gradients" in claim),
         "dfedmdc": lambda: split_run(
             rng,
             *rng.choice([(2, 1, 1, 1), (2, 1, 2, 1), (1, 2, 1, 1), (1, 1, 1, 2)]),
@@ -671,8 +671,9 @@ def test_every_fact_of_every_script_holds_in_runs_of_the_algorithm(claim, case, 
     assert not wrong
 
 
-@pytest.mark.parametrize("claim", ["dfedsam.theorem_4_5:corrected", "dfedadmm.theorem_1:corrected_b1",
-                                   late("dfedadmm.theorem_1:corrected_b2_sharper", ""),
+@pytest.mark.parametrize("claim", ["dfedsam.theorem_4_5:corrected",
+                                   "dfedadmm.theorem_1:corrected_second_moment",
+                                   late("dfedadmm.theorem_1:corrected_no_bounded_gradients", ""),
                                    late("dfedsgpsm.theorem_1:corrected", "")])  # fmt: skip
 @pytest.mark.parametrize("name", ["x", "n", "g"])
 def test_a_run_of_another_algorithm_is_told(claim, name):
@@ -694,10 +695,10 @@ POINTWISE = r"3: $\|\nabla f_i(x) - \nabla f(x)\|^2 \le \sigma_g^2$ for every $i
 VACUOUS = r"if $\rho > 0$: $F_i(\cdot\,, v; \xi)$ is $L_u$-smooth in $u$ for almost every $\xi$"
 
 
-UNPROVED = {"dfedadmm.theorem_1:corrected_b0", "dfedsgpsm.theorem_1:corrected_minimal"}
+UNPROVED = {"dfedadmm.theorem_1:corrected_small_steps", "dfedsgpsm.theorem_1:corrected_any_step"}
 """Scripts whose last inequality is not proved."""
 PROVED = [claim for claim in proved.scripts() if claim not in UNPROVED]
-HEAVY = ("theorem_1:corrected_b2", "theorem_1:corrected_b2_sharper", "corrected_b_sharper")
+HEAVY = ("corrected_no_bounded_gradients",)
 
 
 @pytest.mark.parametrize("claim", [late(claim, *HEAVY) for claim in PROVED])
@@ -730,7 +731,7 @@ def test_a_proof_in_two_cases_needs_both():
 
 
 @pytest.mark.parametrize(
-    "claim", ["dfedadmm.theorem_1:corrected_b1", "dfedadmm.theorem_1:corrected_b1_prime"]
+    "claim", ["dfedadmm.theorem_1:corrected_second_moment", "dfedadmm.theorem_1:corrected_any_penalty"]
 )
 def test_a_script_does_not_prove_a_smaller_bound(claim):
     theorem, script = registry.get(*claim.split(":")), proved.scripts()[claim]
@@ -740,20 +741,20 @@ def test_a_script_does_not_prove_a_smaller_bound(claim):
 
 
 def test_what_a_proof_does_not_use_is_told():
-    idle = {h.name for h in proved.checked("dfedadmm.theorem_1:corrected_b1_prime").idle}
+    idle = {h.name for h in proved.checked("dfedadmm.theorem_1:corrected_any_penalty").idle}
     assert idle == {"variance", "independent"}
-    theorem = registry.get("dfedadmm.theorem_1", "corrected_b1")
+    theorem = registry.get("dfedadmm.theorem_1", "corrected_second_moment")
     more = replace(theorem, assumptions=(*theorem.assumptions, "clients are many"))
-    assert proved.check(more, proved.scripts()["dfedadmm.theorem_1:corrected_b1"]).unused == (
+    assert proved.check(more, proved.scripts()["dfedadmm.theorem_1:corrected_second_moment"]).unused == (
         "clients are many",
     )
 
 
 @pytest.mark.parametrize("claim", ["dfedadmm.theorem_1:corrected", "dfedsgpsm.theorem_1:corrected",
-                                   late("dfedadmm.theorem_1:corrected_b2_sharper", ""),
+                                   late("dfedadmm.theorem_1:corrected_no_bounded_gradients", ""),
                                    late("dfedsgpsm.theorem_1:corrected_sharper", ""),
                                    "dfedsgpsm.theorem_1:corrected_windows",
-                                   "dfedmdc.theorem_2:corrected_weighted"])  # fmt: skip
+                                   "dfedmdc.theorem_2:corrected_different_steps"])  # fmt: skip
 def test_without_an_assumption_nothing_is_proved(claim):
     theorem, fact = registry.get(*claim.split(":")), last_fact(claim)
     script = replace(proved.scripts()[claim], prove=lambda **_: fact)
@@ -773,14 +774,15 @@ def test_without_an_assumption_nothing_is_proved(claim):
     ],
 )
 def test_a_network_or_a_start_of_another_kind_is_refused(scope, why):
-    theorem = registry.get("dfedadmm.theorem_1", "corrected_b1")
+    theorem = registry.get("dfedadmm.theorem_1", "corrected_second_moment")
     other = replace(theorem, scope=replace(theorem.scope, **scope))
-    answer = proved.check(other, proved.scripts()["dfedadmm.theorem_1:corrected_b1"])
+    answer = proved.check(other, proved.scripts()["dfedadmm.theorem_1:corrected_second_moment"])
     assert not answer.proved
     assert any(why in said for said in answer.missing)
 
 
-@pytest.mark.parametrize("claim", ["dfedadmm.theorem_1:corrected_b1", "dfedadmm.theorem_1:corrected_b1_prime",
+@pytest.mark.parametrize("claim", ["dfedadmm.theorem_1:corrected_second_moment",
+                                   "dfedadmm.theorem_1:corrected_any_penalty",
                                    "dfedsgpsm.theorem_1:corrected",
                                    "dfedsgpsm.theorem_1:corrected_windows",
                                    "dfedsgpsm.theorem_1:corrected_sharper"])  # fmt: skip
@@ -793,10 +795,10 @@ def test_a_lower_constant_is_refused(claim):
 
 
 def test_a_lower_constant_of_theorem_a_and_a_larger_step_are_refused():
-    script, theorem = (f("dfedsam.theorem_4_5", "corrected_sharper") for f in (
+    script, theorem = (f("dfedsam.theorem_4_5", "corrected") for f in (
         lambda *claim: proved.scripts()[":".join(claim)], registry.get))  # fmt: skip
     less = {**theorem.parts, "optimization": theorem.parts["optimization"] * R(9, 10)}
-    fact = last_fact("dfedsam.theorem_4_5:corrected_sharper")
+    fact = last_fact("dfedsam.theorem_4_5:corrected")
     known = replace(script, prove=lambda **_: fact)
     assert "is at most the bound" in str(proved.check(replace(theorem, parts=less), known))
     wide = replace(theorem, conditions=theorem.conditions[1:])
@@ -806,7 +808,7 @@ def test_a_lower_constant_of_theorem_a_and_a_larger_step_are_refused():
 @pytest.mark.slow
 def test_theorem_b2_with_a_lower_constant_or_without_a_condition_is_refused():
     """None of its terms has one in a hundred to spare; and each condition is needed."""
-    claim = "dfedadmm.theorem_1:corrected_b2_sharper"
+    claim = "dfedadmm.theorem_1:corrected_no_bounded_gradients"
     theorem, fact = registry.get(*claim.split(":")), last_fact(claim)
     script = replace(proved.scripts()[claim], prove=lambda **_: fact)
     for name, part in theorem.parts.items():
@@ -820,7 +822,7 @@ def test_theorem_b2_with_a_lower_constant_or_without_a_condition_is_refused():
 @pytest.mark.slow
 def test_theorem_m_with_a_lower_constant_or_without_a_condition_is_refused():
     """Three of its terms have nothing to spare; and each condition is needed."""
-    claim = "dfedmdc.theorem_2:corrected_weighted"
+    claim = "dfedmdc.theorem_2:corrected_different_steps"
     theorem, fact = registry.get(*claim.split(":")), last_fact(claim)
     script = replace(proved.scripts()[claim], prove=lambda **_: fact)
     for name in ("optimization", "noise of the shared part", "sharpness"):
@@ -849,18 +851,18 @@ def test_windows_that_contract_are_no_rounds_that_do():
 
 
 def test_another_left_hand_side_is_refused():
-    theorem = registry.get("dfedadmm.theorem_1", "corrected_b1")
-    script = proved.scripts()["dfedadmm.theorem_1:corrected_b1"]
+    theorem = registry.get("dfedadmm.theorem_1", "corrected_second_moment")
+    script = proved.scripts()["dfedadmm.theorem_1:corrected_second_moment"]
     for change in ({"measure": "grad_norm_sq"}, {"aggregate": "last"}, {"first": sp.S.One}, {"start": 1}):
         other = replace(theorem, lhs=replace(theorem.lhs, **change))
         assert "another left-hand side" in str(proved.check(other, script))
 
 
 def test_a_definition_of_another_meaning_is_refused():
-    theorem = registry.get("dfedadmm.theorem_1", "corrected_b1")
+    theorem = registry.get("dfedadmm.theorem_1", "corrected_second_moment")
     changed = tuple(replace(d, expr=d.expr * R(99, 100)) for d in theorem.definitions)
     answer = proved.check(
-        replace(theorem, definitions=changed), proved.scripts()["dfedadmm.theorem_1:corrected_b1"]
+        replace(theorem, definitions=changed), proved.scripts()["dfedadmm.theorem_1:corrected_second_moment"]
     )
     assert any("is not what the theorem defines" in why for why in answer.missing)
 

@@ -13,7 +13,7 @@ import sympy as sp
 from dfltheory.bounds import registry
 from dfltheory.bounds import symbols as s
 from dfltheory.bounds.inequalities import by_form as forms
-from dfltheory.bounds.symbols import GLOSSARY, Quantity
+from dfltheory.bounds.symbols import Quantity
 from dfltheory.bounds.units import ONE
 from dfltheory.checks.run import audit
 from dfltheory.proofs import kernel as r
@@ -96,7 +96,7 @@ def test_a_proof_does_not_bring_a_rule_of_its_own():
 
 # -- false scripts -----------------------------------------------------------------------------------
 
-SGPSM, ADMM = "dfedsgpsm.theorem_1:corrected", "dfedadmm.theorem_1:corrected_b1"
+SGPSM, ADMM = "dfedsgpsm.theorem_1:corrected", "dfedadmm.theorem_1:corrected_second_moment"
 
 
 def stated(claim):
@@ -157,10 +157,10 @@ def test_a_proof_about_another_algorithm_is_none():
 @pytest.mark.parametrize(
     ("claim", "of", "why"),
     [
-        ("dfedsam.theorem_4_5:corrected_sharper", "dfedsam.theorem_4_5:corrected", "the bound of"),
-        ("dfedsam.theorem_4_5:corrected", "dfedsam.theorem_4_5:corrected_init", "a condition of"),
+        ("dfedsam.theorem_4_5:corrected_less_noise", "dfedsam.theorem_4_5:corrected", "the bound of"),
+        ("dfedsam.theorem_4_5:corrected", "dfedsam.theorem_4_5:corrected_different_starts", "a condition of"),
         ("dfedadmm.corollary_1:corrected_paper_schedule", "dfedadmm.corollary_1:corrected", "schedules"),
-        ("dfedsam.corollary_4_6:corrected", "dfedadmm.theorem_1:corrected_b1_prime", "other runs"),
+        ("dfedsam.corollary_4_6:corrected", "dfedadmm.theorem_1:corrected_any_penalty", "other runs"),
     ],
 )
 def test_a_corollary_follows_from_no_parent_with_smaller_bound_or_more_conditions(claim, of, why):
@@ -169,7 +169,7 @@ def test_a_corollary_follows_from_no_parent_with_smaller_bound_or_more_condition
 
 
 def test_a_theorem_follows_from_itself_under_a_strict_condition():
-    claim = "dfedadmm.theorem_1:corrected_b1_sharper"
+    claim = "dfedadmm.theorem_1:corrected_larger_penalty"
     assert proved.check(registry.get(*claim.split(":")), Corollary(claim, claim)).proved
 
 
@@ -190,16 +190,30 @@ def test_a_corollary_with_a_step_size_out_of_range_is_not_proved(value):
     assert any("eta" in why and "range" in why for why in missing)
 
 
+SLACK = {
+    f"dfedmdc.rate_theorem_{n}:corrected": {
+        "initialization": sp.Rational(77, 100),
+        "consensus": sp.Rational(23, 100),
+        "T >= 125 lam^2 chi^2/(1 - lam)^2": sp.Rational(21, 100),
+    }
+    for n in (1, 2)
+}
+"""Terms of rates that the theorem's own are below by more than a tenth: 12.42/16 and 25.62/108 of chi^2.
+So is a condition of the theorem: 27 in the place of 125."""
+
+
 @pytest.mark.parametrize(
     "claim", [c for c, script in proved.scripts().items() if isinstance(script, Corollary)]
 )
 def test_a_corollary_with_a_smaller_constant_or_a_weaker_condition_is_not_proved(claim):
     theorem, script = registry.get(*claim.split(":")), proved.scripts()[claim]
     for name, part in theorem.parts.items():
-        less = replace(theorem, parts={**theorem.parts, name: part * sp.Rational(9, 10)})
+        share = SLACK.get(claim, {}).get(name, sp.Rational(9, 10))
+        less = replace(theorem, parts={**theorem.parts, name: part * share})
         assert any("the bound of" in why for why in proved.check(less, script).missing)
     for i, condition in enumerate(theorem.conditions):
-        weaker = replace(condition, left=condition.left / 2)
+        share = SLACK.get(claim, {}).get(condition.name, sp.Rational(1, 2))
+        weaker = replace(condition, left=condition.left * share)
         others = (*theorem.conditions[:i], weaker, *theorem.conditions[i + 1 :])
         assert any(
             "a condition of" in why
@@ -227,15 +241,17 @@ import sys
 from dataclasses import replace
 from dfltheory import bounds
 from tests.bounds import proved
-from dfltheory.bounds.symbols import Quantity, define
+from dfltheory.bounds.symbols import Quantity
 from dfltheory.bounds.units import ONE
 
-mine = [define(Quantity(name, name, ONE, "a share of mine", high=1.0))
-        for name in ("gamma", "p", "path", "a", "c", "z")]
+mine = tuple(Quantity(name, name, ONE, "a share of mine", high=1.0)
+             for name in ("gamma", "p", "path", "a", "c", "z"))
 old = bounds.get("dfedsam.theorem_4_5", "corrected")
-MINE = replace(old, key="mine.theorem", variant="mine", parts={**old.parts, "more": sum(mine) * old.bound})
+MINE = replace(old, key="mine.theorem", variant="mine", quantities=mine,
+               parts={**old.parts, "more": sum(quantity.symbol for quantity in mine) * old.bound})
 assert all(proved.checked(claim).proved for claim in (
-    "dfedadmm.theorem_1:corrected_b1", "dfedsgpsm.theorem_1:corrected_b", "dfedsam.theorem_4_5:corrected"))
+    "dfedadmm.theorem_1:corrected_second_moment", "dfedsgpsm.theorem_1:corrected_no_bounded_gradients",
+    "dfedsam.theorem_4_5:corrected"))
 """
 
 
@@ -248,26 +264,26 @@ def test_a_strangers_quantities_have_the_letters_of_our_proofs(tmp_path):
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_a_proof_holds_beside_quantities_that_have_its_letters(monkeypatch):
-    """In the glossary of a stranger, whose theorem speaks of them: its units and limits are audited."""
-    theirs = {name: Quantity(name, name, ONE, "theirs", high=1.0) for name in ("gamma", "p", "a", "c", "z")}
-    for name, quantity in theirs.items():
-        monkeypatch.setitem(GLOSSARY, name, quantity)
+def test_a_proof_holds_beside_quantities_that_have_its_letters():
+    """Another theorem has quantities with the names of a script's symbols: its units and limits are
+    audited."""
+    theirs = tuple(Quantity(name, name, ONE, "theirs", high=1.0) for name in ("gamma", "p", "a", "c", "z"))
     assert proved.check(*stated(ADMM)).proved
-    old = registry.get(*ADMM.split(":"))
-    more = old.bound * sum(quantity.symbol for quantity in theirs.values())
-    mine = replace(old, key="mine.theorem", variant="mine", parts={**old.parts, "more": more})
+    old = registry.get("dfedsam.theorem_4_5", "corrected")
+    more = old.bound * sum(quantity.symbol for quantity in theirs)
+    mine = replace(
+        old, key="mine.theorem", variant="mine", parts={**old.parts, "more": more}, quantities=theirs
+    )
     found = audit(mine, checks=("units", "limits"))
     assert [f for f in found if f.severity == "error"] == []
 
 
-def test_a_theorem_that_speaks_of_a_letter_is_not_proved_with_a_sum_or_a_range_of_this_name(monkeypatch):
+def test_a_theorem_that_speaks_of_a_letter_is_not_proved_with_a_sum_or_a_range_of_this_name():
     theorem, script = stated(SGPSM)
     for name, why in (("path", "path has two meanings"), ("a", "the range of a is not that of a new")):
         theirs = Quantity(name, name, ONE, "theirs")
-        monkeypatch.setitem(GLOSSARY, name, theirs)
-        assert proved.check(replace(theorem, title="again"), script).proved
-        more = replace(theorem, parts={**theorem.parts, "more": theirs.symbol})
+        assert proved.check(replace(theorem, quantities=(theirs,)), script).proved
+        more = replace(theorem, parts={**theorem.parts, "more": theirs.symbol}, quantities=(theirs,))
         assert any(why in told for told in proved.check(more, script).missing)
 
 

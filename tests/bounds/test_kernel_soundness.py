@@ -14,7 +14,7 @@ from dfltheory.bounds import registry
 from dfltheory.bounds import symbols as s
 from dfltheory.bounds.inequalities import by_form as forms
 from dfltheory.bounds.real_numbers import expression, reality
-from dfltheory.bounds.symbols import GLOSSARY, NEUTRAL, Quantity
+from dfltheory.bounds.symbols import Quantity
 from dfltheory.bounds.theorem import Condition
 from dfltheory.bounds.units import ONE
 from dfltheory.proofs import kernel as r
@@ -535,7 +535,7 @@ def test_algorithm_is_compared_by_its_updates_not_by_name():
 
 
 def test_rounds_with_sums_of_other_names_are_the_same():
-    for claim, name in (("dfedadmm.theorem_1:corrected_b1", "DFedADMMSAM"),
+    for claim, name in (("dfedadmm.theorem_1:corrected_second_moment", "DFedADMMSAM"),
                         ("dfedsgpsm.theorem_1:corrected", "DFedSGPSM"),
                         ("dfedmdc.theorem_1:corrected", "DFedMDC"),
                         ("dfedmdc.theorem_2:corrected", "DFedSMDC")):  # fmt: skip
@@ -600,22 +600,20 @@ def test_condition_of_cases_is_real():
         proved.check(theorem, replace(bare, case=Condition("c", sp.I, sp.S.One), otherwise=bare))
 
 
-def test_symbol_of_a_script_has_no_range_of_another_packages_quantity(monkeypatch):
-    """A number called ``y`` is neither at most 1 nor absent because a quantity of this name is."""
+def test_symbol_of_a_script_has_no_range_of_an_unused_quantity():
+    """A number called ``y`` is neither at most 1 nor absent because the theorem declares such a quantity."""
     theorem, script = stated()
     fact, y = last_fact(), sp.Symbol("y", nonnegative=True)
     more = r.weaken(fact, {one("sam"): fact.right[one("sam")] + y})
     smaller = r.add((1,), r.weaken(more, {one("sam"): more.right[one("sam")] + 2 - 2 * y}))
     for quantity in (Quantity("y", "y", ONE, "theirs", high=1.0),
                      Quantity("y", "y", ONE, "theirs", neutral=0.0)):  # fmt: skip
-        monkeypatch.setitem(GLOSSARY, "y", quantity)
-        monkeypatch.setitem(NEUTRAL, "y", 0.0)
+        declaring = replace(theorem, quantities=(quantity,))
         for last in (more, smaller):
-            told = proved.check(theorem, replace(script, prove=lambda last=last, **_: last))
+            told = proved.check(declaring, replace(script, prove=lambda last=last, **_: last))
             assert not told.proved
-        assert forms.nonnegative(1 - y) is (quantity.high == 1)
-        with forms.quantities({"L"}):
-            assert not forms.nonnegative(1 - y)
+        assert forms.nonnegative(1 - y, declaring.glossary) is (quantity.high == 1)
+        assert not forms.nonnegative(1 - y)
 
 
 def test_squares_of_complex_numbers_are_not_nonnegative():

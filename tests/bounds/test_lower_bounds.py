@@ -9,7 +9,7 @@ import dfltheory as dfl
 from dfltheory import bounds
 from dfltheory.counterexamples import falsify
 from dfltheory.errors import DFLTheoryError
-from dfltheory.verdicts.applicable import obstacle_of
+from dfltheory.verdicts.applicability import obstacle_of
 from dfltheory.verdicts.compare import compare
 
 L = 2.0

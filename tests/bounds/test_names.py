@@ -9,15 +9,15 @@ import pytest
 import sympy as sp
 
 import dfltheory as dfl
-from dfltheory.bounds import GLOSSARY, Condition, Definition, LeftSide, Quantity, Scope, Theorem, define
+from dfltheory.bounds import GLOSSARY, Condition, Definition, LeftSide, Quantity, Scope, Theorem
 from dfltheory.bounds.algorithm_names import HYPERPARAMETERS
 from dfltheory.bounds.document import theorem_from_document, theorem_to_document
 from dfltheory.bounds.measures import MEASURES, MEASURES_OF_RUNS
-from dfltheory.bounds.symbols import GRADIENT_SQ, LENGTH_SQ, NEUTRAL, VALUE
+from dfltheory.bounds.symbols import GRADIENT_SQ, LENGTH_SQ, VALUE
 from dfltheory.bounds.units import ONE
 from dfltheory.errors import DFLTheoryError, InputError, UnknownNameError
-from dfltheory.verdicts.applicable import _hyperparameters
-from dfltheory.verdicts.reading import DERIVED, METRICS
+from dfltheory.verdicts.applicability import hyperparameter_values
+from dfltheory.verdicts.measures import DERIVED, METRICS
 from tests.bounds.texts import STATEMENTS
 
 S = {name: entry.symbol for name, entry in GLOSSARY.items()}
@@ -56,7 +56,11 @@ def test_algorithms_and_their_hyperparameters_are_those_of_the_package():
     found = {}
     for cls in dfl.algorithms.ALGORITHMS.values():
         algorithm = made(cls)
-        names = {*_hyperparameters(algorithm), *(f.name for f in fields(cls)), *algorithm.theory_values(8)}
+        names = {
+            *hyperparameter_values(algorithm),
+            *(f.name for f in fields(cls)),
+            *algorithm.theory_values(8),
+        }
         found[cls.__name__] = names
     assert {name: set(known.split()) for name, known in HYPERPARAMETERS.items()} == found
 
@@ -115,7 +119,7 @@ def test_a_known_measure_has_its_unit():
 
 @pytest.mark.parametrize(
     ("field", "value"),
-    [("start", -1), ("start", 0.5), ("first", S["K"]), ("last", None), ("carries", ("l_u",))],
+    [("start", -1), ("start", 0.5), ("first", S["K"]), ("last", None)],
 )
 def test_the_other_fields_of_a_left_side_are_checked(field, value):
     with pytest.raises(DFLTheoryError, match=field):
@@ -138,8 +142,9 @@ def test_an_unknown_algorithm_is_rejected(name):
 
 
 def test_an_algorithm_is_a_class_or_text():
-    with pytest.raises(InputError, match="algorithms"):
-        Scope((Own(eta=0.1),), "symmetric")
+    for algorithm in (Own(eta=0.1), 5, None):
+        with pytest.raises(InputError, match="algorithms"):
+            Scope((algorithm,), "symmetric")
 
 
 def test_algorithms_of_ones_own_are_accepted():
@@ -158,10 +163,12 @@ def test_an_unknown_hyperparameter_is_rejected(algorithms):
     ("field", "value"),
     [
         ("network", "symetric"),
+        ("network", ["symmetric"]),
+        ("letters", None),
+        ("notation", ["L"]),
         ("participation", "half"),
         ("common_start", "yes"),
         ("two_blocks", 1),
-        ("notation", {"etaa": "x"}),
     ],
 )
 def test_the_other_fields_of_a_scope_are_checked(field, value):
@@ -172,10 +179,22 @@ def test_the_other_fields_of_a_scope_are_checked(field, value):
 # -- theorems -----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind", ["Theorem", "theorm", "", None])
+@pytest.mark.parametrize("kind", ["Theorem", "theorm", "", None, ["theorem"]])
 def test_an_unknown_kind_is_rejected(kind):
     with pytest.raises(DFLTheoryError, match="kind"):
         statement(kind=kind)
+
+
+def test_carried_quantities_and_notation_are_those_of_the_theorem():
+    delay = Quantity("delay_own", r"\tau", ONE, "delay, in rounds", integer=True)
+    carried = LeftSide("grad_norm_sq", "X", "mean", carries=("delay_own",))
+    written = Scope(("DPSGD",), "symmetric", notation={"delay_own": "d"})
+    stated = statement(lhs=carried, scope=written, parts={"all": delay.symbol}, quantities=(delay,))
+    assert "d" in stated.latex()
+    with pytest.raises(UnknownNameError, match="carries"):
+        statement(lhs=carried)
+    with pytest.raises(UnknownNameError, match="notation"):
+        statement(scope=written)
 
 
 @pytest.mark.parametrize("field", ["key", "variant", "title", "source"])
@@ -185,7 +204,7 @@ def test_names_are_text(field):
             statement(**{field: value})
 
 
-@pytest.mark.parametrize("parts", [{}, None, (S["L"],)])
+@pytest.mark.parametrize("parts", [{}, None, (S["L"],), {"": S["L"]}, {3: S["L"]}])
 def test_a_bound_has_terms(parts):
     with pytest.raises(InputError, match="parts"):
         statement(parts=parts)
@@ -198,6 +217,35 @@ def test_a_term_is_an_expression(term):
 
 
 @pytest.mark.parametrize(
+    "term",
+    [
+        sp.oo,
+        sp.I * S["L"],
+        sp.sqrt(sp.Integer(-1)) + S["L"],
+        sp.Function("f")(S["L"]),
+        sp.zeta(S["L"] + 1),
+        sp.Sum(S["L"], (sp.Symbol("k"), 0, S["T"])),
+        sp.Integral(S["L"], (sp.Symbol("k"), 0, 1)),
+        sp.Derivative(sp.Function("f")(S["L"]), S["L"]),
+        sp.Piecewise((S["L"], S["L"] > 1), (1, True)),
+    ],
+    ids=str,
+)
+def test_a_term_calls_known_functions_of_real_numbers(term):
+    with pytest.raises(InputError, match="optimization contains"):
+        statement(parts={"optimization": term})
+    with pytest.raises(InputError, match="step contains"):
+        statement(conditions=(Condition("step", term, sp.Integer(1)),))
+
+
+@pytest.mark.parametrize("function", [sp.exp, sp.log, sp.Abs, sp.sign, sp.floor, sp.ceiling, sp.sin, sp.tanh])
+def test_known_functions_are_evaluated_and_audited(function):
+    theorem = statement(parts={"optimization": function(S["eta"] * S["L"] + 2)})
+    assert theorem.evaluate(eta=0.5, L=1.0) == pytest.approx(float(function(sp.Rational(5, 2))))
+    assert dfl.audit(theorem) is not None
+
+
+@pytest.mark.parametrize(
     "changes",
     [
         {"parts": {"noise": UNKNOWN}},
@@ -207,7 +255,7 @@ def test_a_term_is_an_expression(term):
     ],
 )
 def test_a_symbol_that_is_nowhere_defined_is_rejected(changes):
-    with pytest.raises(InputError, match=r"zeta_own.*define"):
+    with pytest.raises(InputError, match=r"zeta_own.*quantities"):
         statement(**changes)
 
 
@@ -219,12 +267,36 @@ def test_symbols_that_are_defined_are_accepted():
     assert theorem.needs == ("eta", "L")
     with pytest.raises(InputError, match="own"):
         statement(definitions=(second, first), parts={"all": later})
-    try:
-        tau = define(Quantity("tau_own", r"\tau", ONE, "delay"))
-        assert "tau_own" in statement(parts={"all": tau}).needs
-    finally:
-        GLOSSARY.pop("tau_own", None)
-        NEUTRAL.pop("tau_own", None)
+    tau = Quantity("tau_own", r"\tau", ONE, "delay")
+    assert "tau_own" in statement(parts={"all": tau.symbol}, quantities=(tau,)).needs
+
+
+def test_a_theorem_brings_quantities_that_hold_for_it_alone():
+    delay = Quantity("delay_own", r"\tau", ONE, "delay, in rounds", integer=True)
+    theorem = statement(parts={"all": delay.symbol / S["T"]}, conditions=(), quantities=(delay,))
+    assert theorem.needs == ("T", "delay_own")
+    assert theorem.evaluate(T=10, delay_own=5) == 0.5
+    with pytest.raises(InputError, match="delay_own"):
+        theorem.evaluate(T=10, delay_own=0.5)
+    with pytest.raises(UnknownNameError, match="delay_own"):
+        statement().evaluate(delay_own=5, **dict.fromkeys(statement().needs, 0.1))
+    assert "delay_own" not in GLOSSARY
+
+
+@pytest.mark.parametrize(
+    "quantities",
+    [
+        [Quantity("own", "o", ONE, "a list")],
+        ("own",),
+        (Quantity("L", "L", ONE, "length of a queue"),),
+        (Quantity("psi", r"\psi", ONE, "a symbol of the papers"),),
+        (Quantity("no name", "n", ONE, "a blank"),),
+        (Quantity("own", "o", ONE, "first"), Quantity("own", "o", ONE, "second")),
+    ],
+)
+def test_quantities_that_a_theorem_cannot_bring_are_rejected(quantities):
+    with pytest.raises(InputError):
+        statement(quantities=quantities)
 
 
 def test_a_symbol_that_only_shares_a_name_is_rejected():
@@ -241,6 +313,11 @@ def test_a_symbol_that_only_shares_a_name_is_rejected():
         (sp.Le(S["eta"], 1),),
         (Condition("step", "eta", 1),),
         (Condition("step", sp.Le(S["eta"], 1), sp.true),),
+        (Condition("step", S["eta"], sp.Integer(1), strict="no"),),
+        (Condition(None, S["eta"], sp.Integer(1)),),
+        sp.Le(S["eta"], 1),
+        None,
+        5,
     ],
 )
 def test_a_condition_is_an_inequality_of_two_expressions(conditions):
@@ -248,11 +325,20 @@ def test_a_condition_is_an_inequality_of_two_expressions(conditions):
         statement(conditions=conditions)
 
 
-def test_a_schedule_gives_quantities_or_hyperparameters():
+def test_a_schedule_gives_hyperparameters():
     with pytest.raises(InputError, match="schedule"):
         statement(schedule={"etaa": 1 / S["L"]})
+    for schedule in (None, 5, {"L": S["K"]}, {"T": S["K"]}):
+        with pytest.raises(InputError, match="schedule"):
+            statement(schedule=schedule)
     own = Scope((Own,), "symmetric")
     assert statement(scope=own, schedule={"damping": sp.Rational(1, 2)}).schedule
+
+
+def test_a_definition_does_not_redefine_a_quantity_of_the_glossary():
+    for symbol in (S["L"], sp.Symbol("L")):
+        with pytest.raises(InputError, match="definitions"):
+            statement(definitions=(Definition(symbol, S["K"], "L"),))
 
 
 @pytest.mark.parametrize(
@@ -279,7 +365,6 @@ def test_the_other_fields_of_a_theorem_are_checked(field, value):
     [
         (("lhs", "measure"), "grad_nrom_sq"),
         (("lhs", "aggregate"), "avg"),
-        (("lhs", "carries"), ["l_u"]),
         (("scope", "algorithms"), ["DPSDG"]),
         (("scope", "letters"), {"ordre": 1}),
         (("kind",), "theorm"),
@@ -297,19 +382,23 @@ def test_documents_are_checked_alike(path, value):
         theorem_from_document(document)
 
 
-def test_quantities_of_an_invalid_document_do_not_join_the_glossary():
-    try:
-        tau = define(Quantity("tau_own", r"\tau", ONE, "delay"))
-        document = json.loads(json.dumps(theorem_to_document(statement(parts={"all": tau}))))
-    finally:
-        GLOSSARY.pop("tau_own", None)
+def test_carried_quantities_of_a_document_are_checked():
+    document = json.loads(json.dumps(theorem_to_document(statement())))
+    document["lhs"]["carries"] = ["l_u"]
+    with pytest.raises(InputError, match="carries"):
+        theorem_from_document(document)
+
+
+def test_quantities_of_a_document_belong_to_its_theorem_alone():
+    tau = Quantity("tau_own", r"\tau", ONE, "delay")
+    stated = statement(parts={"all": tau.symbol}, quantities=(tau,))
+    document = json.loads(json.dumps(theorem_to_document(stated)))
     with pytest.raises(InputError, match="etaa"):
         theorem_from_document(document | {"schedule": {"etaa": 1}})
+    read = theorem_from_document(document)
+    assert read.quantities == (tau,)
+    assert "tau_own" in read.needs
     assert "tau_own" not in GLOSSARY
-    try:
-        assert "tau_own" in theorem_from_document(document).needs
-    finally:
-        GLOSSARY.pop("tau_own", None)
 
 
 def test_statements_of_the_registry_survive_replacement():

@@ -84,6 +84,16 @@ def test_each_place_shows_the_status(variant, capsys):
         assert f"[{variant}]: holds" not in str(verdict)
 
 
+def test_holds_on_a_refuted_statement_is_about_the_run_alone():
+    task = dfl.tasks.quadratic(m=4, d=2, seed=0)
+    algorithm = dfl.algorithms.DFedAvg(eta=0.01, K=1)
+    run = dfl.exact_history(algorithm, task, dfl.graphs.topology("ring", 4), rounds=2)
+    printed, corrected = (dfl.compare(run, KEY, variant=v) for v in ("printed", "corrected"))
+    assert "[printed]: within the bound here" in str(replace(printed, kind="holds"))
+    assert "[printed]: violated" in str(replace(printed, kind="violated"))
+    assert "[corrected]: holds" in str(replace(corrected, kind="holds"))
+
+
 def test_falsify_shows_the_stored_counterexample_from_any_folder(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     stored = bounds.get(KEY).status
@@ -190,7 +200,7 @@ def test_a_search_is_kept_beside_a_proof():
 @pytest.mark.parametrize(
     ("document", "field"),
     [
-        ([], "mapping"),
+        ([], "status"),
         ({"kind": "true"}, "kind"),
         ({"kind": "proved", "more": 1}, "more"),
         ({"kind": "proved", "how": 1}, "how"),

@@ -27,6 +27,8 @@ def test_every_formula_of_the_registry_goes_through_json_and_back(paper):
     count = 0
     for theorem in bounds.statements(paper):
         own = {d.symbol.name: d.symbol for d in theorem.definitions}
+        own |= {quantity.name: quantity.symbol for quantity in theorem.quantities}
+        own |= {quantity.name: quantity.symbol for quantity in theorem.quantities}
         for formula in formulas(theorem):
             told = json.loads(json.dumps(to_tree(formula)))
             assert from_tree(told, own) == formula
@@ -194,3 +196,9 @@ def test_a_schedule_takes_numbers_alone(tmp_path):
         with pytest.raises(DFLTheoryError, match=f"{name} = "):
             theorem.step_sizes(**(numbers | {name: HOSTILE.format(witness)}))
     assert not witness.exists()
+
+
+@pytest.mark.parametrize("exponent", [101, 400, -400, 457, -9999])
+def test_a_power_of_powers_is_written_with_exponents_that_are_read(exponent):
+    for formula in ((s.T + 1) ** exponent, s.K / (s.T + 1) ** exponent):
+        assert from_tree(to_tree(formula)) == formula

@@ -10,7 +10,7 @@ import pytest
 from dfltheory import bounds
 from dfltheory.bounds import symbols as s
 from dfltheory.bounds.rates import covered, leading, monomials
-from dfltheory.bounds.tables import axis
+from dfltheory.bounds.tables import axis, rounded
 from dfltheory.errors import ConditionError, InputError
 
 VALUES = {
@@ -95,7 +95,10 @@ def test_dominance():
 def test_axes_of_a_grid():
     name, values = axis("T=1:1000:4")
     assert name == "T"
-    assert values.tolist() == [1, 10, 100, 1000]
+    assert values == pytest.approx([1, 10, 100, 1000])
+    theorem = bounds.get(KEY)
+    assert rounded(theorem, "T", np.array([1.2, 1.4, 2.6])).tolist() == [1, 3]
+    assert rounded(theorem, "eta", np.array([1.2, 1.4])).tolist() == [1.2, 1.4]
     assert axis("lam=0,0.5")[1].tolist() == [0, 0.5]
     assert axis("eta=0.1:0.4:3")[1] == pytest.approx([0.1, 0.2, 0.4])
     for bad in ("T", "T=a", "T=1:2", "T=0:10:x"):

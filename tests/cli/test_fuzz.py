@@ -18,7 +18,7 @@ from typer.core import TyperGroup
 from dfltheory import cli
 from dfltheory.checks import run
 from dfltheory.errors import DFLTheoryError
-from dfltheory.training.document import names_of, options_of
+from dfltheory.training.options import names_of, options_of
 
 SET = """L=1 K=5 T=1000 Q=1 m=16 eta=0.005 rho=0.01 lam=0.8 sigma_l=1 sigma_g=1 f0_gap=1""".split()  # noqa: SIM905
 LINES = {
@@ -36,6 +36,8 @@ LINES = {
     "data fetch": {"": "mnist"},
     "data verify": {},
     "data show": {"": "digits", "--m": "4"},
+    "new": {},
+    "schema": {"": "theorem"},
 }
 KINDS = {str(int): "integer", str(list[int]): "integer", str(float): "float"}
 NUMBERS = {
@@ -70,7 +72,7 @@ def place(tmp_path_factory):
 def said(place, monkeypatch, capsys):
     """Call the command line in a folder of its own; the long work is left out."""
     from dfltheory.counterexamples import finding
-    from dfltheory.experiments import experiment, sweep
+    from dfltheory.experiments import cases, sweep
     from dfltheory.tasks import download
     from dfltheory.training import loop
 
@@ -90,7 +92,7 @@ def said(place, monkeypatch, capsys):
     for module, name in (
         (finding, "search"),
         (finding, "steepest"),
-        (experiment, "perform_all"),
+        (cases, "perform_all"),
         (sweep, "sweep"),
         (download, "fetch"),
         (run, "audit"),

@@ -112,17 +112,17 @@ def test_validate_writes_the_folder(capsys, tmp_path):
 
 
 def test_a_violated_bound_is_status_1(capsys, monkeypatch):
-    from dfltheory.experiments import experiment
+    from dfltheory.experiments import cases
 
-    perform = experiment.perform
+    perform = cases.perform
 
     def tampered(case):
         outcome = perform(case)
         outcome.run.grad_norm_sq += 1e6
-        found = tuple(experiment.compare(outcome.run, v.key, variant=v.variant) for v in outcome.verdicts)
-        return experiment.Outcome(case, outcome.run, found)
+        found = tuple(cases.compare(outcome.run, v.key, variant=v.variant) for v in outcome.verdicts)
+        return cases.Outcome(case, outcome.run, found)
 
-    monkeypatch.setattr(experiment, "perform", tampered)
+    monkeypatch.setattr(cases, "perform", tampered)
     code, said = status_of(
         capsys, "validate", "--rounds", "300", "--K", "1", "--m", "4", "--topology", "complete",
         "--seeds", "3",
@@ -178,7 +178,7 @@ def test_the_package_is_a_command_too():
 
 
 def test_ctrl_c_says_where_and_what_is_kept(capsys, monkeypatch):
-    from dfltheory.training.loop import Run
+    from dfltheory.training.run import Run
 
     def stop(self, t):
         raise KeyboardInterrupt

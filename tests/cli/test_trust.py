@@ -8,7 +8,7 @@ import pytest
 
 from dfltheory.cli import run
 from dfltheory.errors import InputError
-from dfltheory.experiments.config import load_experiment, load_plan, read_plan
+from dfltheory.experiments.experiment_file import load_experiment, read_experiment
 from dfltheory.training.instance import Instance
 
 MODULE = """
@@ -115,9 +115,9 @@ def test_library_rejects_documents_that_name_code_unless_trusted(folder):
         with pytest.raises(InputError, match=place):
             load_experiment("file.json")
         with pytest.raises(InputError, match=place):
-            load_plan("file.json", {"run.rounds": 3})
+            load_experiment("file.json", {"run.rounds": 3})
         with pytest.raises(InputError, match=place):
-            read_plan(json.loads(Path("file.json").read_text()))
+            read_experiment(json.loads(Path("file.json").read_text()))
         assert not (folder / "marker").exists()
     write("task.name")
     document = json.loads(Path("file.json").read_text())

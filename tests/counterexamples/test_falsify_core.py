@@ -28,7 +28,7 @@ def pair(w):
 
 
 STATEMENTS = [
-    ("dfedsam.theorem_4_5", "corrected_init"),
+    ("dfedsam.theorem_4_5", "corrected_different_starts"),
     ("dfedadmm.theorem_1", "corrected"),
     ("dfedsgpsm.theorem_1", "corrected"),
     ("dfedmdc.theorem_2", "corrected"),

@@ -48,7 +48,7 @@ WHOLE = {
     "counterexample, momentum": counterexample("dfedsgpsm.theorem_1-printed"),
     "counterexample, penalty": counterexample("dfedadmm.theorem_1-printed"),
     "counterexample, two blocks": counterexample("dfedmdc.theorem_1-corrected"),
-    "printed": printed("dfedsam.theorem_4_5-corrected_weighted"),
+    "printed": printed("dfedsam.theorem_4_5-corrected_less_noise"),
     "family": family("dfedmdc.theorem_2-printed"),
 }
 

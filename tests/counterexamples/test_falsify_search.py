@@ -13,10 +13,11 @@ from hypothesis.extra.numpy import arrays
 
 import dfltheory as dfl
 from dfltheory.counterexamples import search as module
+from dfltheory.counterexamples.candidate_values import candidate_values
 from dfltheory.counterexamples.core import Batch
 from dfltheory.counterexamples.core import run as simulate
 from dfltheory.counterexamples.families import Family
-from dfltheory.counterexamples.score import LONG, Scores, better, glossary, left_side, sizes_of
+from dfltheory.counterexamples.score import LONG, Scores, better, left_side, sizes_of
 from dfltheory.counterexamples.search import POPULATION, Arm, search
 from dfltheory.counterexamples.special import bowl
 from dfltheory.verdicts.rounding import measure_error
@@ -245,7 +246,7 @@ def test_left_side_is_less_by_rounding_and_zero_later_where_a_path_moves_on(meas
     batch = gossip_batch()
     path = simulate(batch, 3)
     path.still = np.array([1, 0])
-    known, _ = glossary(CONVEX_THEOREM, batch, path)
+    known, _ = candidate_values(CONVEX_THEOREM, batch, path, [3])
     found = left_side(theorem, batch, path, known)
     raw = path.value - known["f_star"] if measure == "f_gap" else path.left[measure]
     sizes = sizes_of(theorem, batch, path, known)

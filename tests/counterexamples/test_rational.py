@@ -52,7 +52,7 @@ def test_the_trap_of_sam_is_what_one_computes_by_hand():
 def test_a_true_theorem_is_not_refuted():
     seen = verify(trap(), CORRECTED)
     assert seen.left <= seen.right
-    assert seen.right > Fraction(9, 4)
+    assert seen.right > Fraction(606, 271)  # of L^2 rho^2 = 1
 
 
 @pytest.mark.parametrize("rho", [0.0, 0.3])

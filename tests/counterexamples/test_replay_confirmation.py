@@ -53,13 +53,14 @@ def held(left, right, strict=False):
 
 UNEVALUABLE = {
     "overflow times underflow": sp.Mul(LATER**400, NEXT**-400),
-    "underflow under a root": 10**6 * (NEXT**-400 + LATER**-400) ** sp.Rational(1, 400),
+    "underflow under a root": 10**33 * (NEXT**-400 + LATER**-400) ** sp.Rational(1, 100),
     "underflow to zero": NEXT**-400,
     "subnormal": sp.Rational(1, 10**35) ** s.K * sp.Rational(1, 10**275),
     "overflow": NEXT**400,
     "no real number": sp.sqrt(s.K - 2),
     "zero": sp.S.Zero,
-    "wrong, and a normal number": sp.Rational(1, 10**12) + (NEXT**-400 + LATER**-400) ** sp.Rational(1, 400),
+    "wrong, and a normal number": sp.Rational(1, 10**12)
+    + 10**27 * (NEXT**-400 + LATER**-400) ** sp.Rational(1, 100),
     "cancellation": NEXT**3 - s.T * (s.T**2 + 3 * s.T + 3) - 1 + sp.Rational(1, 10**9) * TINY,
 }
 

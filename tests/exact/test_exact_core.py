@@ -9,7 +9,7 @@ from scipy import stats
 import dfltheory as dfl
 from dfltheory.exact import RandomMixing, exact_history
 from dfltheory.verdicts.compare import compare
-from dfltheory.verdicts.reading import without_chance
+from dfltheory.verdicts.measures import is_deterministic
 
 RING = dfl.graphs.metropolis(dfl.graphs.ring(6))
 DIRECTED = np.array([[0.5, 0, 0.3], [0.5, 0.6, 0], [0, 0.4, 0.7]])
@@ -91,8 +91,8 @@ def test_an_exact_history_is_judged_like_a_run_and_saves_like_one(tmp_path):
     verdict = compare(run, "dfedsam.theorem_4_5", variant="corrected")
     assert verdict.measured.estimate == pytest.approx(run.grad_norm_sq[0, :400].mean(), rel=1e-12)
     assert 0 < verdict.ratio < 1
-    assert without_chance(run)
+    assert is_deterministic(run)
     assert verdict.measured.low == verdict.measured.high
     back = dfl.training.History.load(run.save(tmp_path / "run.safetensors"))
     np.testing.assert_array_equal(back.grad_norm_sq, run.grad_norm_sq)
-    assert without_chance(back)
+    assert is_deterministic(back)

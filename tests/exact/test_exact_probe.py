@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import dfltheory as dfl
 from dfltheory import admm
 from dfltheory.algorithms.base import Algorithm, State, replace
-from dfltheory.errors import DFLTheoryError
+from dfltheory.errors import DFLTheoryError, UnsupportedError
 from dfltheory.exact import RandomMixing, exact_history, stationary
 from tests.exact.test_exact import PATH
 from tests.exact.test_exact_core import FALSE_ALARM, worst_p_value
@@ -257,7 +257,6 @@ class Rounded(dfl.algorithms.DFedAvg):
         (Clipped(eta=0.1, K=1), "Clipped is not an affine recursion: local_update"),
         (Rounded(eta=0.1, K=1), "Rounded is not an affine recursion: communicate"),
         (dfl.algorithms.DFedSAM(eta=0.1, K=2, rho=0.05), "DFedSAM is not an affine .* rho = 0.05"),
-        (dfl.algorithms.DisPFL(eta=0.1, K=1), "DisPFL is not an affine recursion: it draws"),
     ],
     ids=lambda v: type(v).__name__,
 )
@@ -265,6 +264,14 @@ def test_what_is_not_affine_is_named_in_one_line(algorithm, words):
     task = dfl.tasks.quadratic(m=3, d=2, mu=0.4, sigma=0.3, seed=1)
     with pytest.raises(DFLTheoryError, match=words) as refused:
         exact_history(algorithm, task, PATH, rounds=3)
+    assert "\n" not in str(refused.value)
+
+
+def test_random_numbers_of_a_round_are_an_unsupported_method():
+    task = dfl.tasks.quadratic(m=3, d=2, mu=0.4, sigma=0.3, seed=1)
+    with pytest.raises(UnsupportedError) as refused:
+        exact_history(dfl.algorithms.DisPFL(eta=0.1, K=1), task, PATH, rounds=3)
+    assert refused.value.method == "grad.uniform"
     assert "\n" not in str(refused.value)
 
 

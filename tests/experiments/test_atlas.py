@@ -9,17 +9,8 @@ import sympy as sp
 
 import dfltheory as dfl
 from dfltheory import bounds, cli
-from dfltheory.bound_atlas import (
-    HORIZONS,
-    best_bounds,
-    competitors,
-    expectation,
-    first_round,
-    least,
-    model,
-    transient,
-    yardstick,
-)
+from dfltheory.best_bounds import HORIZONS, best_bounds, first_round, least, transient, yardstick
+from dfltheory.bound_atlas import competitors, expectation, model
 from dfltheory.bounds import Condition, LeftSide, Scope, Theorem
 from dfltheory.bounds import symbols as s
 from dfltheory.errors import InputError, UnknownNameError
@@ -102,7 +93,9 @@ def test_the_yardstick_is_the_least_that_is_known():
     bounded = bounds.get("dfedsgpsm.theorem_1", "corrected")
     known = {"L": 1.0, "f0_gap": 1.0, "B": np.array([1.0, 5.0])}
     np.testing.assert_array_equal(yardstick(bounded, known), [1.0, 2.0])
-    auxiliary = bounds.get("dfedadmm.theorem_1", "corrected_b2")  # which starts at the mean model
+    auxiliary = bounds.get(
+        "dfedadmm.theorem_1", "corrected_no_bounded_gradients"
+    )  # which starts at the mean model
     assert yardstick(auxiliary, {"L": 3.0, "f0_gap": 2.0}) == [12.0]
 
 
@@ -282,8 +275,8 @@ def cells(start):
 
 
 def test_a_row_is_what_single_calls_give():
-    theorem = bounds.get("dfedsam.theorem_4_5", "corrected_sharper")
-    told = cells("| `dfedsam.theorem_4_5` corrected_sharper |")
+    theorem = bounds.get("dfedsam.theorem_4_5", "corrected_less_noise")
+    told = cells("| `dfedsam.theorem_4_5` corrected_less_noise |")
     bound, steps = best_bounds(theorem, atlas_page.PLACE)
     assert told[1:4] == ["speaks", f"{bound[0]:.3g}", f"{bound[0] / 2:.3g}"]
     assert told[5] == f"eta = {steps['eta'][0]:.3g}"

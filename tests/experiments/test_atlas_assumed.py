@@ -21,13 +21,13 @@ PAGE = Path(__file__).parents[2] / "docs" / "atlas.md"
 OWN = """
 import dataclasses
 import dfltheory as dfl
-from dfltheory.bounds.symbols import Quantity, define
+from dfltheory.bounds.symbols import Quantity
 from dfltheory.bounds.units import ONE
 
-inertia = define(Quantity("own_inertia", "I", ONE, "a constant of one's own"))
+inertia = Quantity("own_inertia", "I", ONE, "a constant of one's own")
 base = dfl.bounds.get("dfedsam.theorem_4_5", "corrected")
-parts = {**base.parts, "own": inertia * base.parts["noise"]}
-theorem = dataclasses.replace(base, key="mine.own", parts=parts)
+parts = {**base.parts, "own": inertia.symbol * base.parts["noise"]}
+theorem = dataclasses.replace(base, key="mine.own", parts=parts, quantities=(inertia,))
 """
 
 

@@ -10,9 +10,9 @@ import torch
 
 import dfltheory as dfl
 from dfltheory import bounds
-from dfltheory.bounds.symbols import BUILT_IN
+from dfltheory.bounds.symbols import GLOSSARY, WRITTEN_OUT
 from dfltheory.errors import ConditionError, InputError, UnknownNameError
-from dfltheory.experiments.experiment import validate
+from dfltheory.experiments.cases import validate
 from dfltheory.files import json_text
 from dfltheory.training.history import History
 from dfltheory.verdicts.compare import compare
@@ -21,11 +21,11 @@ from tests.bounds.texts import of_all
 
 ROUNDS, SCHEDULES = 12, of_all("SCHEDULES")
 STATEMENTS = [t for t in bounds.statements() if t.kind in ("theorem", "corollary", "rate")]
-CLOSED = [t for t in STATEMENTS if not t.order and BUILT_IN.issuperset(t.needs)]
+CLOSED = [t for t in STATEMENTS if not t.order and set(t.needs) <= GLOSSARY.keys() - WRITTEN_OUT]
 """Those of which a run knows everything; what asks for more, as li2020 does, has a test file of its own."""
 
 
-UNBOUNDED = (("dfedsgpsm.theorem_1", "corrected_minimal"), ("dfedadmm.theorem_1", "corrected_b1_prime"))
+UNBOUNDED = (("dfedsgpsm.theorem_1", "corrected_any_step"), ("dfedadmm.theorem_1", "corrected_any_penalty"))
 """No condition bounds their step sizes from above."""
 
 
@@ -169,13 +169,17 @@ def test_the_auxiliary_sequence_is_measured_where_the_theorem_has_it():
         w = means[t] + (1 - gamma) / gamma * (means[t] - before)
         gradient = sum(task.gradient(w.expand(1, 4, -1))[0, i] for i in range(4)) / 4
         total += float(gradient @ gradient) / 5
-    left = compare(run, "dfedadmm.theorem_1", variant="corrected_b2").measured
+    left = compare(run, "dfedadmm.theorem_1", variant="corrected_no_bounded_gradients").measured
     assert left.estimate == pytest.approx(total, rel=1e-10)
 
 
 @pytest.mark.parametrize(
     ("variant", "heads", "weights"),
-    [("corrected", 1, "over L"), ("corrected_same_round", 0, "over L"), ("corrected_weighted", 1, "steps")],
+    [
+        ("corrected", 1, "over L"),
+        ("corrected_same_round", 0, "over L"),
+        ("corrected_different_steps", 1, "steps"),
+    ],
 )
 def test_the_two_block_measure_at_V_of_the_right_round(variant, heads, weights):
     task = dfl.tasks.get("coupled", m=4, p=3, sigma_u=0.0, sigma_v=0.0)
@@ -258,12 +262,12 @@ def test_one_call_runs_and_judges():
         30,
         seeds=3,
         step="largest",
-        variants=["corrected_b0", "corrected"],
+        variants=["corrected_small_steps", "corrected"],
         rho=0.0,
         algorithm="dfedadmm",
         **letters,
     )
-    assert [v.variant for v in outcome.verdicts] == ["corrected_b0", "corrected"]
+    assert [v.variant for v in outcome.verdicts] == ["corrected_small_steps", "corrected"]
     assert type(outcome.run.algorithm).__name__ == "DFedADMM"
     assert all(v.kind in ("holds", "vacuous", "undecided") for v in outcome.verdicts)
 
@@ -337,8 +341,8 @@ def test_the_second_moment_follows_from_bounded_gradients_without_sam_alone():
     task, network, _ = problem(bounds.get("dfedadmm.theorem_1"))
     B, sigma = task.constants.B, task.constants.sigma_l
     plain = dfl.train(dfl.algorithms.DFedADMM(0.01, 2, 0.02), task, network, rounds=5, x0=[1.0] * 3)
-    found = compare(plain, "dfedadmm.theorem_1", variant="corrected_b1")
-    told = compare(plain, "dfedadmm.theorem_1", variant="corrected_b1", S2=B**2 + sigma**2)
+    found = compare(plain, "dfedadmm.theorem_1", variant="corrected_second_moment")
+    told = compare(plain, "dfedadmm.theorem_1", variant="corrected_second_moment", S2=B**2 + sigma**2)
     assert found.bound == told.bound
     sam = dfl.train(dfl.algorithms.DFedADMMSAM(0.01, 2, 0.02, rho=0.1), task, network, rounds=5, x0=[1.0] * 3)
-    assert "S2 not known" in compare(sam, "dfedadmm.theorem_1", variant="corrected_b1").reason
+    assert "S2 not known" in compare(sam, "dfedadmm.theorem_1", variant="corrected_second_moment").reason

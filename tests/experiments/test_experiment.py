@@ -13,10 +13,11 @@ from matplotlib import pyplot as plt
 
 import dfltheory as dfl
 from dfltheory.errors import InputError
-from dfltheory.experiments.experiment import VARIANTS, case_of, perform, perform_all
-from dfltheory.experiments.report import Study, print_study, worded
+from dfltheory.experiments.cases import VARIANTS, case_of, perform, perform_all
+from dfltheory.experiments.html_text import html_text
+from dfltheory.experiments.report import Study, print_study
 from dfltheory.plots import bound_versus_empirical, panels, running_left_hand_side
-from dfltheory.verdicts.reading import Reading
+from dfltheory.verdicts.left_hand_side import LeftHandSide
 from tests.drawing import drawing
 
 KEY = "dfedsam.theorem_4_5"
@@ -141,9 +142,9 @@ def test_the_report_is_self_contained_and_says_what_the_verdicts_say(study, fold
     for variant in ("printed", "corrected"):  # what the theorem says is there to be read
         theorem = dfl.bounds.get(KEY, variant=variant)
         assert theorem.source in text
-        assert str(worded(theorem.lhs.averaging)) in shown
+        assert str(html_text(theorem.lhs.averaging)) in shown
         assert all(html.escape(c.name) in shown for c in theorem.conditions)
-        assert all(str(worded(words)) in shown for words in theorem.assumptions)
+        assert all(str(html_text(words)) in shown for words in theorem.assumptions)
     assert not re.findall(r"url\(\s*['\"]?(?!data:|#)|@import|<script[^>]+src|<iframe|<link", shown)
     assert shown.count("<math") > 10
     assert "\\" not in "".join(re.findall("<math.*?</math>", shown, re.S))
@@ -204,7 +205,9 @@ def test_no_panel_cuts_off_what_it_shows():
 
 
 def test_titles_of_panels_stand_beside_each_other():
-    outcomes = perform_all([dataclasses.replace(c, row="rounds = 100", rounds=20) for c in cases(Q=[1])])
+    outcomes = perform_all(
+        [dataclasses.replace(c.with_run(rounds=20), row="rounds = 100") for c in cases(Q=[1])]
+    )
     figure = panels(outcomes)
     figure.canvas.draw()
     boxes = [ax.title.get_window_extent() for ax in figure.axes]
@@ -213,12 +216,12 @@ def test_titles_of_panels_stand_beside_each_other():
 
 
 def test_one_seed_has_no_band_and_says_so():
-    noisy = perform_all([dataclasses.replace(cases()[0], seeds=1)])[0]
+    noisy = perform_all([cases()[0].with_run(seeds=1)])[0]
     theorem = dfl.bounds.get(KEY)
     told = [line.get_label() for line in bound_versus_empirical(noisy.run, [theorem]).get_lines()]
     assert "measured, least over rounds (one seed, no band)" in told
     sure = dfl.tasks.quadratic(m=4, d=2, sigma=0.0, zeta=0.1, seed=1)
-    run = dfl.train(noisy.case.algorithm, sure, noisy.case.network, rounds=1)
+    run = dfl.train(noisy.case.instance.algorithm, sure, noisy.case.instance.network, rounds=1)
     lines = {line.get_label(): line for line in bound_versus_empirical(run, [theorem]).get_lines()}
     line = lines["measured, least over rounds (exact)"]
     assert line.get_marker() == "o"  # a line of one point would not be seen
@@ -229,14 +232,14 @@ def test_the_running_band_ends_in_the_verdicts_interval(study):
     outcome = study.outcomes[0]
     for verdict in outcome.verdicts:
         thm = dfl.bounds.get(KEY, variant=verdict.variant)
-        estimate, low, high = running_left_hand_side(Reading(outcome.run, thm), 0.95)
+        estimate, low, high = running_left_hand_side(LeftHandSide(outcome.run, thm), 0.95)
         assert estimate[-1] == pytest.approx(verdict.measured.estimate)
         if thm.lhs.start == 0:  # else the random start's share is in the verdict only
             assert (low[-1], high[-1]) == pytest.approx((verdict.measured.low, verdict.measured.high))
 
 
 def test_a_schedule_without_its_constants_is_refused():
-    class Unknown(type(cases()[0].task)):
+    class Unknown(type(cases()[0].instance.task)):
         constants = dfl.ProblemConstants(sigma_l=0.1)
 
     unknown = Unknown(1.0, np.zeros((4, 3)))

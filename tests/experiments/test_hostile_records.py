@@ -5,7 +5,7 @@ import shutil
 
 import pytest
 
-from dfltheory.experiments.config import load_plan
+from dfltheory.experiments.experiment_file import load_experiment
 from dfltheory.experiments.results import load_results, load_verdicts, write_table
 from dfltheory.experiments.sweep import sweep
 from tests.hostile import places, put, refused
@@ -50,7 +50,7 @@ def swept(tmp_path_factory):
     """A finished sweep of one cell: its folder, the cell's file, and what that says."""
     place = tmp_path_factory.mktemp("swept")
     (place / "e.toml").write_text(EXPERIMENT)
-    sweep(load_plan(place / "e.toml"), place / "out", jobs=1)
+    sweep(load_experiment(place / "e.toml"), place / "out", jobs=1)
     (cell,) = (place / "out" / "cells").glob("*.json")
     return place, cell, json.loads(cell.read_text())
 

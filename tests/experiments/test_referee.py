@@ -19,7 +19,7 @@ from dfltheory.checks.run import CHECKS, applicable_checks
 from dfltheory.cli import run
 from dfltheory.errors import DFLTheoryError, InputError
 from dfltheory.experiments import referee
-from dfltheory.experiments.report import worded
+from dfltheory.experiments.html_text import html_text
 
 DOCS = Path(__file__).parents[2] / "docs"
 SAVED = DOCS / "counterexamples" / "dfedsgpsm.theorem_1-printed.json"
@@ -77,10 +77,10 @@ def test_a_family_against_an_o_is_drawn_over_its_own_parameter():
 
 
 def test_words_are_set_and_powers_keep_their_stars():
-    told = worded("**Theorem 1 (`a.b`) is false**: $x^2$ < L**2*rho**2 by `cmd <x>`")
+    told = html_text("**Theorem 1 (`a.b`) is false**: $x^2$ < L**2*rho**2 by `cmd <x>`")
     assert told.startswith("Theorem 1 (<code>a.b</code>) is false: <math")
     assert told.endswith("&lt; L**2*rho**2 by <code>cmd &lt;x&gt;</code>")
-    assert worded("grows as $x^$") == "grows as x^"  # no formula
+    assert html_text("grows as $x^$") == "grows as x^"  # no formula
 
 
 def test_where_a_bound_says_something_is_drawn_only_where_something_is_known_without_it():

@@ -11,7 +11,7 @@ import pytest
 
 import dfltheory as dfl
 from dfltheory import files
-from dfltheory.experiments.experiment import case_of, perform_all
+from dfltheory.experiments.cases import case_of, perform_all
 from dfltheory.experiments.report import Study
 
 

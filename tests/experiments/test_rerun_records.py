@@ -8,7 +8,7 @@ import torch
 
 import dfltheory as dfl
 from dfltheory.errors import InputError
-from dfltheory.experiments.config import read_plan
+from dfltheory.experiments.experiment_file import read_experiment
 from dfltheory.experiments.sweep_workers import run_cell
 from dfltheory.identity import value_digest
 
@@ -40,12 +40,12 @@ DOCUMENTS = {
 
 @pytest.mark.parametrize("name", DOCUMENTS)
 def test_sweep_cell_runs_again_from_its_own_record(name):
-    cell = read_plan({"topology": RING, **DOCUMENTS[name]}).cells[0]
+    cell = read_experiment({"topology": RING, **DOCUMENTS[name]}).cells[0]
     key = value_digest(cell.document())
     _, record, _ = run_cell(key, cell)
     assert record["status"] == "done"
     record = json.loads(json.dumps(record))
-    again = read_plan(record["configuration"]).cells[0]
+    again = read_experiment(record["configuration"]).cells[0]
     assert value_digest(again.document()) == key
     _, repeated, _ = run_cell(key, again)
     assert repeated["status"] == "done"
@@ -57,14 +57,14 @@ def test_documents_reject_what_is_no_real_dtype(dtype):
     document = DOCUMENTS["default dtype"] | {"topology": RING}
     document["task"] = {**document["task"], "dtype": dtype}
     with pytest.raises(InputError, match=r"task\.dtype"):
-        read_plan(document).cells[0].instance()
+        read_experiment(document).cells[0].instance()
 
 
 def test_documents_reject_null_where_the_default_is_a_value():
     document = DOCUMENTS["default dtype"] | {"topology": RING}
     document["task"] = {**document["task"], "L": None}
     with pytest.raises(InputError, match=r"task\.L"):
-        read_plan(document)
+        read_experiment(document)
 
 
 def test_class_shares_have_the_precision_of_the_task():
@@ -92,7 +92,7 @@ def test_histories_of_earlier_releases_keep_the_rounding_error_of_the_consensus(
 
     task = dfl.tasks.quadratic(m=3, d=2, sigma=1.0)
     exact = dfl.exact_history(dfl.algorithms.DPSGD(eta=0.1), task, np.full((3, 3), 1 / 3), rounds=2)
-    arrays, document = exact._told()
+    arrays, document = exact._content()
     arrays["consensus_error"] = arrays.pop("consensus_rounding")
     again = History.load(storage.write(tmp_path / "old.safetensors", arrays, document))
     assert again.consensus_rounding is not None
@@ -115,11 +115,11 @@ def task(m=3):
 
 def from_record(document, folder, other_folder):
     """The key and results of a cell, and those of the experiment in its record, read in another folder."""
-    cell = read_plan(document, folder=folder, trust=True).cells[0]
+    cell = read_experiment(document, folder=folder, trust=True).cells[0]
     key = value_digest(cell.document())
     record = json.loads(json.dumps(run_cell(key, cell)[1]))
     assert record["status"] == "done", record
-    again = read_plan(record["configuration"], folder=other_folder, trust=True).cells[0]
+    again = read_experiment(record["configuration"], folder=other_folder, trust=True).cells[0]
     return record, key, again
 
 
@@ -146,12 +146,12 @@ def test_sweep_cell_with_a_matrix_file_runs_again_without_the_file(name, tmp_pat
 
 
 def test_a_matrix_too_large_for_the_record_is_named_by_its_field(tmp_path, monkeypatch):
-    monkeypatch.setattr("dfltheory.experiments.config.plan.RECORDED_CLIENTS", 2)
+    monkeypatch.setattr("dfltheory.experiments.cell.RECORDED_CLIENTS", 2)
     np.save(tmp_path / "W.npy", np.full((3, 3), 1 / 3))
     document = DOCUMENTS["named dtype"] | {"topology": {"file": "W.npy"}}
-    configuration = read_plan(document, folder=tmp_path).cells[0].document()
+    configuration = read_experiment(document, folder=tmp_path).cells[0].document()
     with pytest.raises(InputError, match=r"topology\.file"):
-        read_plan(configuration, folder=tmp_path)
+        read_experiment(configuration, folder=tmp_path)
 
 
 @pytest.mark.parametrize("section", ["algorithm", "task"])
@@ -168,9 +168,9 @@ def test_sweep_cell_with_own_code_runs_again_while_the_code_is_the_same(section,
     repeated = json.loads(json.dumps(run_cell(key, again)[1]))
     assert repeated["final"] == record["final"]
     code.write_text(OWN_CODE + "\nOTHER = 1\n")  # which neither of them uses
-    read_plan(record["configuration"], folder=tmp_path, trust=True)
+    read_experiment(record["configuration"], folder=tmp_path, trust=True)
     code.write_text(OWN_CODE.replace("pass", "scale = 2.0").replace("d=2", "d=3"))
     with pytest.raises(InputError, match=rf"{section}\.code"):
-        read_plan(record["configuration"], folder=tmp_path, trust=True)
-    forced = read_plan(record["configuration"], folder=tmp_path, trust=True, force=True).cells[0]
+        read_experiment(record["configuration"], folder=tmp_path, trust=True)
+    forced = read_experiment(record["configuration"], folder=tmp_path, trust=True, force=True).cells[0]
     assert value_digest(forced.document()) != key

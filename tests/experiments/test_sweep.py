@@ -19,7 +19,7 @@ import torch
 from dfltheory.errors import InputError
 from dfltheory.experiments import sweep as sweeps
 from dfltheory.experiments import sweep_workers
-from dfltheory.experiments.config import load_plan, read_plan
+from dfltheory.experiments.experiment_file import load_experiment, read_experiment
 from dfltheory.experiments.results import CELLS, MANIFEST, load_results
 from dfltheory.experiments.sweep import sweep
 from dfltheory.experiments.sweep_workers import ClusterError
@@ -53,13 +53,13 @@ topology.name = ["ring", "complete"]
 @pytest.fixture
 def plan(tmp_path):
     (tmp_path / "small.toml").write_text(TEXT)
-    return load_plan(tmp_path / "small.toml")
+    return load_experiment(tmp_path / "small.toml")
 
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory):
     """The sweep as it comes out without interruption, in this process."""
-    plan = read_plan(tomllib.loads(TEXT), "small.toml")
+    plan = read_experiment(tomllib.loads(TEXT), "small.toml")
     return sweep(plan, tmp_path_factory.mktemp("whole"), jobs=1).results
 
 
@@ -116,7 +116,7 @@ class Crash(BaseException):
 def test_a_crash_at_any_write_loses_nothing_and_repeats_nothing(tmp_path, monkeypatch):
     document = tomllib.loads(TEXT)
     del document["sweep"]["algorithm.Q"]
-    plan = read_plan(document, "small.toml")
+    plan = read_experiment(document, "small.toml")
     expected = sweep(plan, tmp_path / "expected", jobs=1).results
     real, calls = os.replace, []
 
@@ -145,9 +145,9 @@ def test_a_crash_at_any_write_loses_nothing_and_repeats_nothing(tmp_path, monkey
 def test_killed_again_and_again_it_ends_with_the_same_numbers(plan, tmp_path, whole):
     out = tmp_path / "out"
     command = (
-        "import sys; from dfltheory.experiments.config import load_plan;"
+        "import sys; from dfltheory.experiments.experiment_file import load_experiment;"
         "from dfltheory.experiments.sweep import sweep;"
-        "sweep(load_plan(sys.argv[1]), sys.argv[2], jobs=1)"
+        "sweep(load_experiment(sys.argv[1]), sys.argv[2], jobs=1)"
     )
     kills, kept = 0, {}
     for wanted in (1, 2, 3):
@@ -298,14 +298,14 @@ def alive(pid):
 ENDLESS = """
 import os, pathlib, sys, time
 from dfltheory.experiments import sweep_workers
-from dfltheory.experiments.config import load_plan
+from dfltheory.experiments.experiment_file import load_experiment
 from dfltheory.experiments.sweep import sweep
 log = sys.argv[1]
 def endless(key, cell):
     pathlib.Path(log, str(os.getpid())).touch()
     time.sleep(600)
 sweep_workers.run_cell = endless
-sweep(load_plan(sys.argv[2]), sys.argv[3], jobs=2)
+sweep(load_experiment(sys.argv[2]), sys.argv[3], jobs=2)
 """
 
 
@@ -352,7 +352,7 @@ def with_failure(source="x.toml"):
     document = tomllib.loads(TEXT)
     document["task"]["m"] = 6  # no hypercube has six clients
     document["sweep"] = {"topology.name": ["ring", "hypercube", "complete"]}
-    return read_plan(document, source)
+    return read_experiment(document, source)
 
 
 def test_a_failed_cell_is_kept_with_its_error_and_the_others_go_on(tmp_path):
@@ -426,7 +426,7 @@ def test_two_cells_of_one_configuration(tmp_path):
         "sweep": {"topology.name": ["ring", "star"]},  # which FedAvg does not have
     }
     with pytest.raises(InputError, match=r"two cells are the same experiment: topology\.name = ring"):
-        sweep(read_plan(document, "x.toml"), tmp_path, jobs=1)
+        sweep(read_experiment(document, "x.toml"), tmp_path, jobs=1)
 
 
 def test_models_are_kept_on_demand(tmp_path):
@@ -436,9 +436,9 @@ def test_models_are_kept_on_demand(tmp_path):
         "run": {"rounds": 2, "seeds": 2},
         "sweep": {"run.keep_models": [False, True]},
     }
-    cells = sweep(read_plan(document, "x.toml"), tmp_path, jobs=1).results.cells
+    cells = sweep(read_experiment(document, "x.toml"), tmp_path, jobs=1).results.cells
     assert [c.history.x.shape for c in cells] == [(2, 4, 0), (2, 4, 3)]
-    expected = read_plan(document, "x.toml").cells[1].instance().run(progress=False)
+    expected = read_experiment(document, "x.toml").cells[1].instance().run(progress=False)
     np.testing.assert_array_equal(cells[1].history.x, expected.x)
 
 

@@ -112,7 +112,7 @@ def test_a_sweep_along_one_axis_with_every_variant_ends_in_its_report(tmp_path, 
     import tomllib
 
     from dfltheory.cli.sweep import _print
-    from dfltheory.experiments.config import read_plan
+    from dfltheory.experiments.experiment_file import read_experiment
     from dfltheory.experiments.sweep import sweep
 
     text = """
@@ -125,7 +125,7 @@ theorem = {key = "dfedsam.theorem_4_5"}
 [sweep]
 "run.rounds" = [2, 3, 4, 5, 6, 7, 8]
 """
-    plan = read_plan(tomllib.loads(text), "x.toml")
+    plan = read_experiment(tomllib.loads(text), "x.toml")
     done = sweep(plan, tmp_path, jobs=1)
     killed = tmp_path / ".new-gohulz3m" / "figures"  # what a kill in the middle of a write leaves
     killed.mkdir(parents=True)

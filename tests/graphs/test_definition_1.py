@@ -1,4 +1,4 @@
-"""Definition 1: no false alarm on what is right to rounding; broken laws are told apart, with their place."""
+"""Definition 1: valid matrices pass up to rounding; each broken law has its place."""
 
 import math
 
@@ -145,7 +145,7 @@ def test_links_outside_the_graph_and_links_without_weight():
     report = check(graphs.metropolis(graphs.ring(5)), graphs.complete(5))
     assert [f.law for f in report.failures] == ["links"]
     assert "entry (0, 2) is 0, but the graph has a link from 2 to 0" in report.failures[0].message
-    with pytest.raises(GraphError, match="5 x 5, but the graph has 4 nodes"):
+    with pytest.raises(GraphError, match=r"5 x 5.*4 nodes"):
         check(W, graphs.ring(4))
     arrow = nx.DiGraph([("a", "b")])  # a sends to b: only b may weigh a
     report = check(np.array([[1.0, 0.0], [0.5, 0.5]]), arrow, laws=["graph", "links"])
@@ -166,12 +166,12 @@ def test_disconnection_is_not_periodicity():
     assert check(np.eye(1)).ok
 
 
-def test_periodicity_is_told_where_it_stands():
+def test_periodic_component_fails_spectrum_with_its_place():
     # a path that keeps nothing inside: connected, bipartite, eigenvalue -1
     two = [[0, 1], [1, 0]]
     report = check(two)
     assert [f.law for f in report.failures] == ["self-weights", "spectrum"]
-    assert "eigenvalue -1 (periodic): the 2 nodes around node 0" in report.failures[1].message
+    assert "eigenvalue -1" in report.failures[1].message
     # a lonely self-weight is enough to break the period, and then only (i) fails
     W = np.array([[0.5, 0.5, 0], [0.5, 0, 0.5], [0, 0.5, 0.5]])
     assert np.linalg.eigvalsh(W)[0] == pytest.approx(-0.5)
@@ -182,7 +182,7 @@ def test_periodicity_is_told_where_it_stands():
     # only the second component is periodic
     both = block_diag(graphs.metropolis(graphs.ring(3)), two)
     report = check(both, laws=["spectrum"])
-    assert "around node 3" in report.failures[0].message
+    assert report.failures[0].place == "the component of node 3"
 
 
 def test_spectrum_of_signed_weights_is_computed():
@@ -192,8 +192,8 @@ def test_spectrum_of_signed_weights_is_computed():
     report = check(signed)
     assert [f.law for f in report.failures] == ["range", "self-weights", "spectrum"]
     assert report.failures[2].value == pytest.approx(-1.2)
-    assert "below -1" in report.failures[2].message
-    # signed but within (-1, 1): only the sign is told
+    assert report.failures[2].place == "the least eigenvalue"
+    # signed but within (-1, 1): only the sign is reported
     gentle = P + 1.1 * (np.eye(3) - P) - 0.3 * np.array([[1, -1, 0], [-1, 1, 0], [0, 0, 0]])
     values = np.linalg.eigvalsh(gentle)
     assert laws(gentle) == ["range", "spectrum"]

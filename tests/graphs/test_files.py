@@ -59,9 +59,7 @@ def test_both_directions_of_an_undirected_link_are_one_link(tmp_path):
     path.write_text("0 1 0.25\n1 0 0.25\n0 0 0.75\n1 1 0.75\n")
     np.testing.assert_array_equal(to_dense(graphs.read_matrix_file(path)), [[0.75, 0.25], [0.25, 0.75]])
     path.write_text("0 1 0.25\n1 0 0.35\n")
-    with pytest.raises(
-        InputError, match=r"the link 1 0 has the weights 0.25 and 0.35: give one, or"
-    ) as caught:
+    with pytest.raises(InputError, match=r"link 1 0 .*0\.25 and 0\.35.*directed") as caught:
         graphs.read_matrix_file(path)
     assert "\n" not in str(caught.value)
     arcs = to_dense(graphs.read_matrix_file(path, directed=True))
@@ -121,18 +119,18 @@ def test_edge_lists_without_weights_are_graphs(tmp_path):
         ("W.csv", "0.5,0.5\n0.5\n", "columns changed from 2 to 1 at row 2"),
         ("W.csv", "0.5,0.5\n0.5,half\n", "'half'.* at row 1, column 2"),
         ("W.csv", "0.5,0.5,0\n0.5,0.5,0\n", "shape 2x3: it must be m x m"),
-        ("W.csv", "# nothing\n", "holds no rows"),
+        ("W.csv", "# nothing\n", "no rows"),
         ("W.npy", "garbage", "not an npy array"),
         ("W.npz", "garbage", "not an npz archive"),
-        ("W.csv", "0,1\n1,2\n2,0\n", "look like an edge list, not a matrix: name the file W.edgelist"),
-        ("W.mtx", "garbage", "not a readable mtx file"),
+        ("W.csv", "0,1\n1,2\n2,0\n", "W.edgelist"),
+        ("W.mtx", "garbage", "mtx"),
         ("W.edges", "0 1 2 3\n", "4 words in each line"),
         ("W.edges", "0 1 0.5\n1 2\n", "columns changed from 3 to 2 at row 2"),
-        ("W.edges", "\n", "holds no rows"),
+        ("W.edges", "\n", "no rows"),
         ("W.edges", "0 1 nan\n", r"entry \(0, 1\) is nan"),
         ("W.edges", "0 1 x\n", "'x'"),
-        ("W.pkl", "x", "cannot tell the format from '.pkl'"),
-        ("W", "x", "cannot tell the format from 'no suffix'"),
+        ("W.pkl", "x", "format '.pkl'"),
+        ("W", "x", "format 'no suffix'"),
     ],
 )
 def test_bad_files_get_one_line(tmp_path, name, content, message):

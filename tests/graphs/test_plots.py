@@ -70,7 +70,7 @@ def test_figures_are_written(tmp_path, suffix):
 
 
 def test_large_graphs_are_not_drawn():
-    with pytest.raises(InputError, match="draw at most 2000"):
+    with pytest.raises(InputError, match="m = 2001"):
         draw_graph(graphs.path(2001), Figure().subplots())
 
 

@@ -194,7 +194,7 @@ def test_a_window_can_be_forced():
     assert three.q == pytest.approx(literal([P], 3, 200)[0], abs=2e-6)
     with pytest.raises(InputError, match="window = 0"):
         graphs.push_sum_constants(P, window=0)
-    with pytest.raises(InputError, match="a window of 9 rounds"):
+    with pytest.raises(InputError, match="window = 9"):
         graphs.push_sum_constants(graphs.RandomNeighbors(5, 2, directed=True), rounds=5, window=9)
 
 
@@ -301,7 +301,7 @@ def test_failures_name_round_and_place():
     assert report.failures[0].message == "round 3: column 2 sums to 1.2, not 1 (tolerance 1e-10)"
     (f,) = graphs.check_push_sum(np.array([[1.0, 0.5], [0.0, 0.5]])).failures
     assert f.law == "connectivity"
-    assert "nothing that node 0 sends ever reaches node 1" in f.message
+    assert f.place == "from node 0 to node 1"
     (f,) = graphs.check_push_sum(np.ones((2, 3))).failures
     assert f.law == "shape"
     with pytest.raises(GraphError, match="disconnected"):
@@ -316,7 +316,7 @@ def test_sampled_sequences_say_how_far_was_looked():
     assert "no proof for others" in str(report)
     assert graphs.check_push_sum([R, I]).details["standing"] == "proved for all rounds"
     report = graphs.check_push_sum(lambda t: np.eye(3), rounds=4)
-    assert "in the 4 rounds looked at" in report.failures[0].message
+    assert "in the 4 rounds" in report.failures[0].message
 
 
 @pytest.mark.parametrize(
@@ -325,7 +325,7 @@ def test_sampled_sequences_say_how_far_was_looked():
         ([[0.5, 0.5], [0.5, 0.6]], "column 1 sums to 1.1, not 1"),
         ([[1.5, 0.0], [-0.5, 1.0]], "negative weight, -0.5"),
         ([[np.nan, 0.0], [0.5, 1.0]], "not finite"),
-        (np.eye(3), "not strongly connected over any window"),
+        (np.eye(3), "strongly connected"),
     ],
 )
 def test_constants_refuse_what_they_do_not_hold_for(P, message):

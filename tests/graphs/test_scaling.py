@@ -24,5 +24,5 @@ def test_exponents():
     assert flat.residual > 0.01  # no power of m
     assert graphs.gap_scaling("ring", sizes).residual < 1e-4
     assert graphs.gap_scaling("ring", [8, 16], "lazy").weights == "lazy"
-    with pytest.raises(InputError, match="at least two different"):
+    with pytest.raises(InputError, match="ms"):
         graphs.gap_scaling("ring", [8, 8])

@@ -202,11 +202,11 @@ def test_failed_arcs_go_back_to_the_sender(graph, seed):
         (lambda: graphs.ClientSampling(5, "a"), "k = 'a' must be an integer"),
         (lambda: graphs.LinkFailures(graphs.ring(4), "a"), "p = 'a' must be a number"),
         (lambda: graphs.RandomMatching(0), "m = 0"),
-        (lambda: graphs.Periodic(()), "at least one matrix"),
+        (lambda: graphs.Periodic(()), "Ws"),
         (lambda: graphs.as_sequence("ring"), "'ring' is a name"),
-        (lambda: graphs.as_sequence([np.eye(2), np.eye(3)]), "must have one size"),
-        (lambda: graphs.as_sequence([graphs.ring(3)] * 2), "apply a weight rule to each"),
-        (lambda: graphs.as_sequence(lambda: np.eye(2)), "takes f\\(t\\)"),
+        (lambda: graphs.as_sequence([np.eye(2), np.eye(3)]), "sizes"),
+        (lambda: graphs.as_sequence([graphs.ring(3)] * 2), "list of graphs"),
+        (lambda: graphs.as_sequence(lambda: np.eye(2)), "f\\(t\\)"),
         (lambda: graphs.as_sequence(np.ones((2, 3))), "shape 2x3"),
         (lambda: graphs.as_sequence([[[1.0, 0.0], [1.0]], np.eye(2)]), "rows of unequal length"),
         (lambda: graphs.as_sequence([np.eye(2), np.ones((2, 3))]), "matrix 1 of the list has shape 2x3"),
@@ -230,19 +230,21 @@ def test_probabilities_are_equation_2():
 
 def test_the_loss_driven_draw_in_blocks_is_the_draw_at_once(monkeypatch):
     """Rows are drawn a block at a time, so that no m x m table is held: the same numbers, the same choice."""
-    from dfltheory.graphs import time_varying
+    from dfltheory.graphs import loss_driven
 
     f = np.random.default_rng(1).normal(size=23)
     at_once = dense(graphs.LossDriven(23, 3), 0, 5, f)
-    monkeypatch.setattr(time_varying, "_blocks", lambda m: (slice(i, min(i + 4, m)) for i in range(0, m, 4)))
+    monkeypatch.setattr(
+        loss_driven, "_row_blocks", lambda m: (slice(i, min(i + 4, m)) for i in range(0, m, 4))
+    )
     np.testing.assert_array_equal(dense(graphs.LossDriven(23, 3), 0, 5, f), at_once)
 
 
 def test_blocks_of_rows_cover_every_row_once_within_the_budget():
-    from dfltheory.graphs.time_varying import _blocks
+    from dfltheory.graphs.loss_driven import _row_blocks
 
     for m, entries in ((1, 8), (5, 8), (7, 100), (10, 35)):
-        blocks = list(_blocks(m, entries))
+        blocks = list(_row_blocks(m, entries))
         assert np.concatenate([np.arange(m)[rows] for rows in blocks]).tolist() == list(range(m))
         assert all((rows.stop - rows.start) * m <= max(entries, m) for rows in blocks)
 
@@ -278,9 +280,9 @@ def test_the_draw_is_sequential_sampling_without_replacement():
 def test_losses_are_needed_and_must_be_finite():
     sequence = graphs.LossDriven(3, 1)
     assert sequence.needs_losses
-    with pytest.raises(InputError, match="needs the clients' losses"):
+    with pytest.raises(InputError, match="losses"):
         sequence.matrix(0, rng_of(0))
-    with pytest.raises(InputError, match="loss of client 1 is nan"):
+    with pytest.raises(InputError, match=r"losses: .*client 1 is nan"):
         sequence.matrix(0, rng_of(0), np.array([0, np.nan, 1]))
     with pytest.raises(InputError, match="shape"):
         sequence.matrix(0, rng_of(0), np.zeros(4))
@@ -311,6 +313,6 @@ def test_the_loss_driven_draw_holds_no_square_array():
     ],
 )
 def test_rounds_beyond_the_memory_are_refused_with_the_figure(build):
-    with pytest.raises(InputError, match=r"m = 10+ with k = \d+ has 1e\+\d\d links, above 1e\+09"):
+    with pytest.raises(InputError, match=r"m = 10+ and k = \d+ has 1e\+\d\d links.*1e\+09"):
         build()
     assert graphs.RandomNeighbors(5, 10**6).matrix(0, rng_of(0)).shape == (5, 5)  # k is at most m - 1

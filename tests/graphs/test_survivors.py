@@ -30,7 +30,7 @@ def test_erdos_renyi_links_with_probability_2_log_m_over_m_unless_told():
 
 def test_small_regular_graphs_and_cliques():
     assert graphs.random_regular(2, 1).number_of_edges() == 1
-    with pytest.raises(GraphError, match="0 neighbors each is never connected"):
+    with pytest.raises(GraphError, match="degree = 0"):
         graphs.random_regular(4, 0)
     joined = graphs.two_cliques(6, bridges=1)
     assert joined.number_of_edges() == 2 * 3 + 1

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from dfltheory import graphs
 from dfltheory.errors import GraphError, InputError
-from dfltheory.graphs.topologies import random_targets
+from dfltheory.graphs.random_topologies import random_targets
 from dfltheory.testing import connected_graphs, strongly_connected_digraphs
 
 
@@ -129,7 +129,7 @@ def test_erdos_renyi_is_redrawn_until_connected():
         (lambda: graphs.ring(2.5), "m = 2.5 must be an integer"),
         (lambda: graphs.ring(True), "must be an integer"),
         (lambda: graphs.random_regular(5, degree=3), "m \\* degree even"),
-        (lambda: graphs.random_regular(6, degree=1), "never connected"),
+        (lambda: graphs.random_regular(6, degree=1), "degree = 1"),
         (lambda: graphs.erdos_renyi(5, p=0.0), "p = 0.0"),
         (lambda: graphs.random_out_degree(5, degree=0), "degree = 0"),
         (lambda: graphs.random_out_degree(5, degree="x"), "degree = 'x' must be an integer"),
@@ -205,7 +205,5 @@ def test_from_matrix_reads_row_i_column_j_as_an_arc_from_j(graph):
     ],
 )
 def test_more_links_than_memory_holds_are_refused_with_their_number(name, m, options):
-    with pytest.raises(
-        InputError, match=rf"{name}\(1000000\) has [25](\.5)?e\+(08|11) links, above 1e\+07: take"
-    ):
+    with pytest.raises(InputError, match=rf"{name}\(m = 1000000\) has [25](\.5)?e\+(08|11) links"):
         graphs.topology(name, m, **options)

@@ -85,7 +85,7 @@ def test_weighted_shares():
     R = graphs.row_stochastic(graph, weight="n")
     np.testing.assert_allclose(R, [[1 / 7, 1 / 7, 5 / 7], [3 / 4, 1 / 4, 0], [0, 2 / 6, 4 / 6]])
     graph[0][1]["n"] = -1.0
-    with pytest.raises(InputError, match=r"n = -1\.0: it must be finite and above 0"):
+    with pytest.raises(InputError, match=r"n = -1\.0"):
         graphs.column_stochastic(graph, weight="n")
 
 
@@ -108,14 +108,12 @@ def test_disconnected_graphs_are_refused_with_a_witness(rule):
     ("arcs", "pair"), [([(0, 1), (1, 2)], ("1", "0")), ([(1, 0), (1, 2), (2, 1)], ("0", "1"))]
 )
 def test_one_way_digraphs_are_refused_with_a_witness(arcs, pair):
-    with pytest.raises(GraphError, match=f"node {pair[0]} sends ever reaches node {pair[1]}"):
+    with pytest.raises(GraphError, match=f"node {pair[0]} sends reaches node {pair[1]}"):
         graphs.column_stochastic(nx.DiGraph(arcs))
 
 
 def test_metropolis_on_a_one_way_link_says_which():
-    with pytest.raises(
-        GraphError, match="metropolis needs links that work both ways, but 2 -> 0 has no way back"
-    ):
+    with pytest.raises(GraphError, match=r"metropolis .*2 -> 0"):
         graphs.metropolis(graphs.directed_ring(3))
     both = nx.DiGraph([(0, 1), (1, 0)])
     np.testing.assert_allclose(graphs.metropolis(both), 0.5)
@@ -192,7 +190,7 @@ def test_the_input_is_left_as_it_was():
         (np.empty((0, 0)), "empty"),
         ([[1.0, 2.0], [1.0]], "unequal length"),
         (np.eye(2) * 1j, "complex"),
-        (np.array([["a", "b"], ["c", "d"]]), "instead of numbers"),
+        (np.array([["a", "b"], ["c", "d"]]), "has the type"),
         (torch.eye(2, dtype=torch.complex64), "complex"),
         (nx.path_graph(2), "has no weight"),
     ],

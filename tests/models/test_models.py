@@ -1,4 +1,4 @@
-"""The papers' networks: parameter counts from the layer sizes, shapes, and the split into body and head."""
+"""Models: parameter counts, output shapes, and the split into body and head."""
 
 from __future__ import annotations
 
@@ -48,7 +48,12 @@ def resnet18_count(classes: int) -> int:
         ("mlp", (1, 28, 28), 10, linear(784, 64) + linear(64, 10)),
         ("mnist_2nn", (1, 28, 28), 10, 199_210),
         ("cifar_cnn", (3, 32, 32), 10, 797_962),
-        ("cifar_cnn", (1, 28, 28), 10, conv(1, 64, 5) + conv(64, 64, 5) + linear(1024, 384) + 73_920 + 1_930),
+        (
+            "cifar_cnn",
+            (1, 28, 28),
+            10,
+            conv(1, 64, 5) + conv(64, 64, 5) + linear(1024, 384) + 73_920 + 1_930,
+        ),
         ("cifar_cnn", (3, 32, 32), 100, 797_962 + 193 * 90),
         ("vgg11", (3, 32, 32), 10, 9_231_114),
         ("resnet18", (3, 32, 32), 10, 11_173_962),
@@ -61,17 +66,17 @@ def test_parameter_counts_and_output_shapes(name, shape, classes, parameters):
     assert count(module) == parameters
     out = module(torch.zeros(2, *shape))
     assert out.shape == (2, classes)
-    assert not list(module.buffers()), "state beside the parameters would escape the mixing"
+    assert not list(module.buffers()), "gossip mixes parameters only, so a buffer would not be mixed"
 
 
-def test_counts_agree_with_the_formulas_of_the_architectures():
+def test_parameter_counts_equal_formulas_of_the_architectures():
     assert vgg11_count(10) == 9_231_114
     assert resnet18_count(10) == 11_173_962
     assert count(models.vgg11(classes=100)) == vgg11_count(100)
 
 
 @pytest.mark.parametrize("name", ["mnist_2nn", "cifar_cnn", "vgg11", "resnet18"])
-def test_examples_of_a_batch_do_not_see_each_other(name):
+def test_output_of_an_example_does_not_depend_on_its_batch(name):
     shape = (1, 28, 28) if name == "mnist_2nn" else (3, 32, 32)
     torch.manual_seed(0)
     module, x = models.get(name, shape), torch.randn(3, *shape)
@@ -105,7 +110,7 @@ def test_split_by_name_marks_exactly_the_named_coordinates():
         ]
     )
     assert torch.equal(parts.shared_mask, flat.bool())
-    assert parts.shared.tolist() == flat.nonzero().flatten().tolist()  # no single run
+    assert parts.shared.tolist() == flat.nonzero().flatten().tolist()  # not contiguous
     first = models.split(module, head="hidden1")
     assert first.shared == slice(24, 24 + 15 + 8)
     assert models.split(module, head=["hidden1", "hidden2", "head"]).shared == slice(0, 0)
@@ -119,21 +124,24 @@ def test_split_of_a_users_module():
             self.classifier = nn.Sequential(nn.Dropout(), nn.Linear(3, 2))
 
     assert models.split(Own()).head == ("classifier.1.weight", "classifier.1.bias")
-    assert models.split(Own(), head="classifier").body == ("encoder.0.weight", "encoder.0.bias")
+    assert models.split(Own(), head="classifier").body == (
+        "encoder.0.weight",
+        "encoder.0.bias",
+    )
 
 
 @pytest.mark.parametrize(
-    ("call", "words"),
+    ("call", "error", "field"),
     [
-        (lambda: models.get("resnet"), "did you mean resnet18"),
-        (lambda: models.get("cifar_cnn", (64,)), "square images"),
-        (lambda: models.get("vgg11", (3, 28, 28)), "28 x 28"),
-        (lambda: models.get("cifar_cnn", (3, 8, 8)), "16 x 16"),
-        (lambda: models.mlp(5, (0,), 2), "widths"),
-        (lambda: models.split(models.mlp(), head="heads"), "did you mean head"),
-        (lambda: models.split(nn.ReLU()), "without parameters"),
+        (lambda: models.get("resnet"), UnknownNameError, "resnet18"),
+        (lambda: models.get("cifar_cnn", (64,)), InputError, "shape"),
+        (lambda: models.get("vgg11", (3, 28, 28)), InputError, "size = 28"),
+        (lambda: models.get("cifar_cnn", (3, 8, 8)), InputError, "size = 8"),
+        (lambda: models.mlp(5, (0,), 2), InputError, "widths"),
+        (lambda: models.split(models.mlp(), head="heads"), UnknownNameError, "head"),
+        (lambda: models.split(nn.ReLU()), InputError, "module"),
     ],
 )
-def test_bad_input_gets_one_clear_line(call, words):
-    with pytest.raises((InputError, UnknownNameError), match=words):
+def test_invalid_argument_raises_error_with_its_name(call, error, field):
+    with pytest.raises(error, match=field):
         call()

@@ -52,8 +52,7 @@ def appendices() -> tuple[Theorem, ...]:
 
 def findings() -> dict[str, list[list[str]]]:
     """Check, severity and place of every finding of the audit."""
-    with registry.including(appendices()):
-        every = audit()
+    every = audit(registry=registry.REGISTRY.including(appendices()))
     found: dict[str, list[list[str]]] = {}
     for finding in every:
         row = [finding.check, finding.severity, finding.place, str(finding.evidence.get("term", ""))]

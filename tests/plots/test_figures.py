@@ -1,4 +1,4 @@
-"""Figures: what they draw is what was measured, and no two lines look alike in grey."""
+"""Figures of runs and sweeps: drawn values, labels, line styles and files."""
 
 import dataclasses
 import itertools
@@ -44,7 +44,7 @@ def test_comparison_draws_means_over_seeds_on_the_axes_given(runs):
     assert line(ax, "ring").get_label() == r"ring ($\lambda$ = 0.67)"
 
 
-def test_a_band_is_students(runs):
+def test_band_has_student_limits(runs):
     _, mean, low, high = plots.band(runs["ring"], "consensus", 0.95)
     samples = runs["ring"].consensus
     half = 3.182446305284263 * samples.std(axis=0, ddof=1) / 2  # t(0.975, 3 degrees of freedom), 4 seeds
@@ -52,22 +52,22 @@ def test_a_band_is_students(runs):
     np.testing.assert_allclose(low, np.maximum(mean - half, 0), rtol=1e-10, atol=1e-15)
 
 
-def test_the_lower_edge_of_seeds_that_agree_lies_where_the_pages_say():
+def test_lower_limit_of_equal_seeds_is_the_documented_one():
     from dfltheory.verdicts.evidence import lower_limits
 
-    said = (DOCS / "report.md").read_text()
+    text = (DOCS / "report.md").read_text()
     for seeds in (16, 64):
-        told = f"{lower_limits(np.ones((seeds, 1)), 0.025)[0]:.2f}"
-        assert f"{told} times" in said
-        assert float(told) < 0.025 ** (1 / seeds)  # what the best of all bets could give
+        limit = f"{lower_limits(np.ones((seeds, 1)), 0.025)[0]:.2f}"
+        assert f"{limit} times" in text
+        assert float(limit) < 0.025 ** (1 / seeds)  # limit of the most powerful e-value
 
 
-def test_a_lambda_of_rounding_is_zero():
-    told = [gap_label(lam) for lam in (1.1e-16, 2 / 3, None)]
-    assert told == [r"$\lambda$ = 0", r"$\lambda$ = 0.67", ""]
+def test_gap_label_shows_rounding_error_as_zero():
+    labels = [gap_label(lam) for lam in (1.1e-16, 2 / 3, None)]
+    assert labels == [r"$\lambda$ = 0", r"$\lambda$ = 0.67", ""]
 
 
-def test_consensus_on_the_complete_graph_is_named_zero(runs):
+def test_consensus_labels_zero_curve(runs):
     run = runs["complete"]
     exact = {
         "complete": dataclasses.replace(run, consensus=np.zeros_like(run.consensus), topology=run.topology)
@@ -76,10 +76,10 @@ def test_consensus_on_the_complete_graph_is_named_zero(runs):
     assert labels == [r"complete ($\lambda$ = 0): zero"]
 
 
-def test_no_two_lines_look_alike_without_colour(runs):
+def test_lines_differ_in_dash_marker_and_color(runs):
     ax = plots.comparison(runs)
-    worn = [(drawn.get_linestyle(), drawn.get_marker()) for drawn in ax.get_lines()]
-    assert len(set(worn)) == len(worn) == 3
+    line_styles = [(drawn.get_linestyle(), drawn.get_marker()) for drawn in ax.get_lines()]
+    assert len(set(line_styles)) == len(line_styles) == 3
     seven = [
         (str(look["linestyle"]), look["marker"], look["color"]) for look in itertools.islice(plots.looks(), 7)
     ]
@@ -87,7 +87,7 @@ def test_no_two_lines_look_alike_without_colour(runs):
         assert len({look[part] for look in seven}) == 7
 
 
-def test_tightness_is_measured_over_bound(runs):
+def test_tightness_draws_measured_over_bound(runs):
     run, theorem = runs["ring"], bounds.get(KEY)
     ax = plots.tightness(run, [theorem])
     x, y = line(ax, "printed").get_data()
@@ -96,7 +96,7 @@ def test_tightness_is_measured_over_bound(runs):
     assert y[-1] == pytest.approx(verdict.ratio, rel=1e-12)
 
 
-def test_terms_sum_to_the_bound(runs):
+def test_drawn_terms_sum_to_the_bound(runs):
     run, theorem = runs["ring"], bounds.get(KEY)
     ax = plots.terms(run, theorem)
     total = line(ax, "bound").get_ydata()
@@ -106,14 +106,21 @@ def test_terms_sum_to_the_bound(runs):
 
 
 def table():
-    columns = {"run.rounds": [10, 100, 10, 100], "variant": ["printed"] * 2 + ["corrected"] * 2}
+    columns = {
+        "run.rounds": [10, 100, 10, 100],
+        "variant": ["printed"] * 2 + ["corrected"] * 2,
+    }
     columns |= {"topology.name": ["ring", "star"] * 2, "ratio": [0.1, 0.2, 0.3, np.nan]}
     return pd.DataFrame(
-        columns | {"ratio_low": [0.05, 0.1, 0.2, np.nan], "ratio_high": [0.2, 0.4, np.inf, np.nan]}
+        columns
+        | {
+            "ratio_low": [0.05, 0.1, 0.2, np.nan],
+            "ratio_high": [0.2, 0.4, np.inf, np.nan],
+        }
     )
 
 
-def test_ratios_over_numbers_and_over_names():
+def test_ratios_has_log_axis_for_numbers_and_ticks_for_names():
     ax = plots.ratios(table(), "run.rounds")
     assert (ax.get_xscale(), ax.get_yscale()) == ("log", "log")
     assert ax.get_legend_handles_labels()[1] == ["printed", "corrected"]
@@ -125,7 +132,7 @@ def test_ratios_over_numbers_and_over_names():
     assert names.get_xscale() == "linear"
 
 
-def test_a_rate_shows_its_points_fit_and_prediction():
+def test_rate_draws_points_fit_and_prediction():
     x = np.array([10.0, 100.0, 1000.0])
     ax = plots.rate(x, 3 * x**-0.5, fitted=(-0.5, 3.0), exponent_ci=(-0.6, -0.4), predicted=-1)
     np.testing.assert_allclose(line(ax, "fit").get_ydata()[[0, -1]], 3 * x[[0, -1]] ** -0.5)
@@ -133,14 +140,14 @@ def test_a_rate_shows_its_points_fit_and_prediction():
     predicted = line(ax, "predicted").get_ydata()
     assert predicted[-1] / predicted[0] == pytest.approx(0.01)
     assert predicted[0] == pytest.approx(3 * 10**-0.5)
-    # where they agree both are seen: the prediction is the wider, paler and lower of the two
+    # the prediction is wider and below the fit, so both stay visible if they agree
     below, above = line(ax, "predicted"), line(ax, "fit")
     assert below.get_linewidth() > 2 * above.get_linewidth()
     assert below.get_zorder() < above.get_zorder()
     assert [t.get_text() for t in ax.get_legend().get_texts()][1].startswith("predicted")
 
 
-def test_a_short_axis_names_its_points_and_a_long_one_its_powers_of_ten(tmp_path):
+def test_rate_labels_points_on_short_axis_and_powers_on_long_axis(tmp_path):
     x = 2.0 ** np.arange(1, 5)
     ax = plots.rate(x, 1 / x, legend=False)
     assert [t.get_text() for t in ax.get_xticklabels()] == ["2", "4", "8", "16"]
@@ -155,7 +162,7 @@ def test_a_short_axis_names_its_points_and_a_long_one_its_powers_of_ten(tmp_path
     assert "2×10⁻⁵" in [t.get_text() for t in ax.get_yticklabels(minor=True)]
 
 
-def test_a_rate_fit_draws_itself_with_the_symbols_of_the_papers():
+def test_rate_fit_plot_uses_symbols_of_the_papers():
     from dfltheory.rates import fit_points
 
     fit = fit_points("m", [2, 4, 8], [1 / 2, 1 / 4, 1 / 8], [2, 1, 0.5])
@@ -168,22 +175,22 @@ def test_a_rate_fit_draws_itself_with_the_symbols_of_the_papers():
     assert dataclasses.replace(fit, vary="rho0").plot().get_xlabel() == r"$\rho_0$"
 
 
-def test_what_cannot_be_drawn_is_said(runs):
-    with pytest.raises(UnknownNameError, match=r"measure of the run ring is called 'los'; did you mean loss"):
+def test_invalid_argument_raises_error_with_its_name(runs):
+    with pytest.raises(UnknownNameError, match=r"measure .* 'los'"):
         plots.comparison(runs, "los")
-    with pytest.raises(InputError, match="there is no run to draw"):
+    with pytest.raises(InputError, match="runs"):
         plots.comparison({})
-    with pytest.raises(InputError, match="must be above 0"):
+    with pytest.raises(InputError, match="x and y"):
         plots.rate([1, 2], [0, 1])
-    with pytest.raises(InputError, match="equal length"):
+    with pytest.raises(InputError, match="x and y"):
         plots.rate([1, 2], [1])
-    with pytest.raises(UnknownNameError, match=r"did you mean run\.rounds"):
+    with pytest.raises(UnknownNameError, match=r"column .* 'run\.round'"):
         plots.ratios(table(), "run.round")
-    with pytest.raises(InputError, match="not applicable anywhere"):
+    with pytest.raises(InputError, match="ratio"):
         plots.ratios(table().assign(ratio=np.nan), "run.rounds")
 
 
-def test_figures_are_written_as_vectors_with_text(runs, tmp_path):
+def test_save_writes_png_and_reproducible_vector_files(runs, tmp_path):
     png, pdf, svg = plots.save(plots.comparison(runs).figure, tmp_path, "f")
     assert png.read_bytes()[:4] == b"\x89PNG"
     assert b"/Type0" in pdf.read_bytes() or b"/TrueType" in pdf.read_bytes()

@@ -1,4 +1,4 @@
-"""Figures, tables and the page say what the verdicts say: read back and held against them."""
+"""Figures, tables and the report page agree with the verdicts that they show."""
 
 import dataclasses
 import html
@@ -14,7 +14,7 @@ import dfltheory as dfl
 from dfltheory import plots
 from dfltheory.bounds.status import NOT_EXAMINED
 from dfltheory.errors import InputError
-from dfltheory.experiments.experiment import Case, perform, perform_all
+from dfltheory.experiments.cases import Case, perform, perform_all
 from dfltheory.experiments.report import (
     MARKS,
     Study,
@@ -23,7 +23,7 @@ from dfltheory.experiments.report import (
     print_study,
     render,
     tables,
-    told,
+    verdict_text,
 )
 from dfltheory.experiments.results import verdict_from_dict
 from dfltheory.files import json_text
@@ -40,24 +40,37 @@ def closed():
     plt.close("all")
 
 
-def case(group, key, task, algorithm, rounds, variants=None, network="complete", **more):
+def case(group, key, task, algorithm, rounds, variants=None, network="complete", x0=None, **more):
     variants = tuple(variants or dfl.bounds.variants(key))
     W = dfl.graphs.metropolis(dfl.graphs.topology(network, task.m))
-    placed = {"group": group, "row": "", "column": network, "key": key, "variants": variants}
-    return Case(task=task, algorithm=algorithm, network=W, rounds=rounds, seeds=3, **placed, **more)
+    placed = {
+        "group": group,
+        "row": "",
+        "column": network,
+        "key": key,
+        "variants": variants,
+    }
+    instance = dfl.Instance(task, algorithm, W, rounds=rounds, seeds=3, x0=x0)
+    return Case(instance=instance, **placed, **more)
 
 
 def blocks():
-    """Three left-hand sides, and two statements in O(.)."""
+    """Four left-hand sides; two statements are in O(.)."""
     task = dfl.tasks.coupled(m=4, p=2, chi=0.3, spread=0.5, sigma_u=0.3, sigma_v=0.3, seed=0)
     steps = dfl.bounds.get("dfedmdc.theorem_1", "corrected").step_sizes(
         L_u=1.0, L_v=1.0, K_u=3, K_v=3, T=1100
     )
-    return case("blocks", "dfedmdc.theorem_1", task, dfl.algorithms.DFedMDC(**steps, K_u=3, K_v=3), 1100)
+    return case(
+        "blocks",
+        "dfedmdc.theorem_1",
+        task,
+        dfl.algorithms.DFedMDC(**steps, K_u=3, K_v=3),
+        1100,
+    )
 
 
 def corollary(constants=S2):
-    """Applicable at constants that the run does not know, and at its last horizon alone."""
+    """Applicable only with given constants, and only at the last horizon."""
     task = dfl.tasks.sinusoidal(m=4, d=2, L=1.0, B=1.0, sigma=0.3, spread=0.5, distance=1.0, seed=0)
     theorem = dfl.bounds.get("dfedadmm.corollary_1", "corrected")
     steps = theorem.step_sizes(L=1.0, K=3, T=400, rho0=1.0)
@@ -66,17 +79,25 @@ def corollary(constants=S2):
 
 
 def mixed(network="ring", eta=0.05):
-    """Least and mean over rounds; on the ring some variants apply and some do not."""
+    """Minimum and mean over rounds; on the ring some variants do not apply."""
     task = dfl.tasks.quadratic(m=8, d=3, sigma=0.1, zeta=0.1, seed=0)
     method = dfl.algorithms.DFedSAM(eta=eta, K=2, rho=0.05)
-    return case("mixed", "dfedsam.theorem_4_5", task, method, 200, network=network, x0=[3.0, 3.0, 3.0])
+    return case(
+        "mixed",
+        "dfedsam.theorem_4_5",
+        task,
+        method,
+        200,
+        network=network,
+        x0=[3.0, 3.0, 3.0],
+    )
 
 
 @pytest.fixture(scope="module")
 def outcomes():
     made = [blocks(), corollary(), mixed(), mixed("complete")]
     made.append(dataclasses.replace(mixed(eta=0.9), group="silent"))
-    violated = dataclasses.replace(crossings.cases()[0], rounds=600, column="trap")
+    violated = dataclasses.replace(crossings.cases()[0].with_run(rounds=600), column="trap")
     return perform_all([*made, violated])
 
 
@@ -85,32 +106,40 @@ def study(outcomes):
     return Study("A study", outcomes, ["The rest."], "a test")
 
 
-def test_every_line_of_a_figure_is_a_verdicts_and_every_verdict_that_applies_has_one(outcomes):
-    """And those of the file of verdicts, read back."""
+def test_panels_draw_exactly_the_applicable_verdicts(outcomes):
+    """The verdicts are those of the run and those read back from a file."""
     assert {"violated", "holds", "not applicable"} <= {v.kind for o in outcomes for v in o.verdicts}
     for group in dict.fromkeys(o.case.group for o in outcomes):
         mine = [o for o in outcomes if o.case.group == group]
         documents = json.loads(json_text([[v.to_dict() for v in o.verdicts] for o in mine]))
         stored = [
-            dataclasses.replace(o, verdicts=tuple(verdict_from_dict(d, o.run) for d in told))
-            for o, told in zip(mine, documents, strict=True)
+            dataclasses.replace(o, verdicts=tuple(verdict_from_dict(d, o.run) for d in stored_verdicts))
+            for o, stored_verdicts in zip(mine, documents, strict=True)
         ]
         read(plots.panels(mine), stored)
 
 
-def test_a_figure_that_says_something_else_is_seen(outcomes):
-    """The reader above, on figures whose verdicts were changed by a hair."""
+def test_read_rejects_figure_of_other_verdicts(outcomes):
+    """The check above fails for slightly changed verdicts."""
     mine = outcomes[2:4]
-    for change in ({"bound": 1.001}, {"rounds": 199}, {"trivial": 7.0}, {"kind": "not applicable"}):
+    for change in (
+        {"bound": 1.001},
+        {"rounds": 199},
+        {"trivial": 7.0},
+        {"kind": "not applicable"},
+    ):
         verdicts = tuple(
             dataclasses.replace(v, **{n: v.bound * x if n == "bound" else x for n, x in change.items()})
             for v in mine[1].verdicts
         )
         with pytest.raises(AssertionError):
-            read(plots.panels(mine), [mine[0], dataclasses.replace(mine[1], verdicts=verdicts)])
+            read(
+                plots.panels(mine),
+                [mine[0], dataclasses.replace(mine[1], verdicts=verdicts)],
+            )
 
 
-def test_the_cases_above_are_what_they_are_said_to_be(outcomes):
+def test_cases_have_the_intended_verdicts(outcomes):
     assert [o.case.group for o in outcomes] == [
         "blocks",
         "corollary",
@@ -121,7 +150,7 @@ def test_the_cases_above_are_what_they_are_said_to_be(outcomes):
     ]
     kinds = {o.case.group: {v.variant: v.kind for v in o.verdicts} for o in outcomes[:3]}
     assert kinds["blocks"]["printed"] == kinds["corollary"]["printed"] == "not applicable"
-    assert kinds["blocks"]["corrected_weighted"] == "holds"
+    assert kinds["blocks"]["corrected_different_steps"] == "holds"
     assert kinds["corollary"]["corrected"] == "holds"
     assert len({dfl.bounds.get("dfedmdc.theorem_1", v).lhs.latex for v in kinds["blocks"]}) == 4
     assert kinds["mixed"]["printed"] == "holds"
@@ -130,11 +159,11 @@ def test_the_cases_above_are_what_they_are_said_to_be(outcomes):
     assert {v.kind for v in outcomes[4].verdicts} == {"not applicable"}
 
 
-def test_what_applies_at_constants_that_were_given_is_drawn_with_them(outcomes):
-    """Without S2 the corollary says nothing; with it the verdict, and so its picture, has a bound."""
+def test_plot_uses_given_constants(outcomes):
+    """The corollary is applicable only if S2 is given."""
     verdict = next(v for v in outcomes[1].verdicts if v.variant == "corrected")
     x, y = drawn(verdict.plot())["bound, corrected"].get_data()
-    # its step sizes are those of T = 400: at other horizons it is not about this run
+    # its step sizes depend on T, so the bound covers this run at T = 400 only
     assert x[np.isfinite(y)] == [400]
     assert y[-1] == pytest.approx(verdict.bound)
     bare = perform(corollary({})).verdicts
@@ -144,7 +173,7 @@ def test_what_applies_at_constants_that_were_given_is_drawn_with_them(outcomes):
 
 
 @pytest.mark.parametrize("which", [0, 4])
-def test_a_plot_of_what_is_not_applicable_has_no_bound_and_says_why(outcomes, which):
+def test_plot_of_not_applicable_verdict_shows_reason_and_no_bound(outcomes, which):
     outcome = outcomes[which]
     verdict = outcome.verdicts[0]
     assert verdict.kind == "not applicable"
@@ -154,14 +183,15 @@ def test_a_plot_of_what_is_not_applicable_has_no_bound_and_says_why(outcomes, wh
     assert " ".join(ax.texts[0].get_text().split()) == f"printed{note}, not applicable: {verdict.reason}"
 
 
-def test_points_along_an_axis_are_the_verdicts_and_what_is_silent_is_not_drawn(tmp_path):
-    cases = [dataclasses.replace(c, variants=("printed", "corrected"), rounds=200) for c in axes.cases()]
-    cases[0] = dataclasses.replace(
-        cases[0], network=0.999 * np.eye(2) + 0.001 / 2
-    )  # too poor for the corrected
+def test_along_draws_applicable_verdicts_as_points(tmp_path):
+    cases = [
+        dataclasses.replace(c.with_run(rounds=200), variants=("printed", "corrected")) for c in axes.cases()
+    ]
+    # violates a condition of the corrected variant
+    cases[0] = cases[0].with_run(network=0.999 * np.eye(2) + 0.001 / 2)
     made = perform_all([c for c in cases if c.along == "lam" or c.column in ("K = 1", "K = 2")])
-    silent = [v.kind == "not applicable" for o in made for v in o.verdicts]
-    assert 0 < sum(silent) < len(silent)
+    excluded = [v.kind == "not applicable" for o in made for v in o.verdicts]
+    assert 0 < sum(excluded) < len(excluded)
     figure = plots.along(made)
     grid = np.reshape(figure.axes, (2, 2))  # two left-hand sides, two axes
     for row, variant in zip(grid, ("printed", "corrected"), strict=True):
@@ -175,34 +205,34 @@ def test_points_along_an_axis_are_the_verdicts_and_what_is_silent_is_not_drawn(t
             assert [*measured.get_ydata()] == [points[x].measured.estimate for x in sorted(points)]
             assert [t.get_text() for t in ax.get_xticklabels()] == [f"{x:g}" for x in sorted(points)]
     assert [ax.get_xlabel() for ax in grid[1]] == [r"$1-\lambda$", "$K$"]
-    assert [ax.get_ylabel() for ax in grid[:, 0]] == [plots.formula(v._theorem) for v in made[0].verdicts]
+    assert [ax.get_ylabel() for ax in grid[:, 0]] == [plots.formula(v.theorem) for v in made[0].verdicts]
     legend = [text.get_text() for text in figure.legends[0].get_texts()]
     assert legend == ["bound, printed (refuted)", "measured", "bound, corrected"]
     page = Study("A study", made).save(tmp_path).read_text()
     assert "Each point is a run of its own" in page
     assert "up to each horizon" not in page
-    assert '<td>mu</td><td class="n">0 to 0.01</td>' in page  # the clipped losses', and the quadratic's
+    assert '<td>mu</td><td class="n">0 to 0.01</td>' in page  # of the clipped losses and of the quadratic
     assert '<td>L</td><td class="n">1</td>' in page
 
 
-def test_one_axis_takes_one_left_hand_side(outcomes):
-    with pytest.raises(InputError, match="one axis shows one left-hand side, and these bound 4: printed"):
+def test_draw_rejects_several_left_hand_sides_and_missing_run(outcomes):
+    with pytest.raises(InputError, match="left-hand sides"):
         plots.draw(outcomes[0].verdicts)
     for group in plots.by_left_side(outcomes[0].verdicts):
-        assert plots.draw(group).get_ylabel() == plots.formula(group[0]._theorem)
-    with pytest.raises(InputError, match="without its run cannot be drawn"):
+        assert plots.draw(group).get_ylabel() == plots.formula(group[0].theorem)
+    with pytest.raises(InputError, match="run"):
         verdict_from_dict(json.loads(json_text(outcomes[0].verdicts[2].to_dict()))).plot()
 
 
-def test_a_verdict_from_a_file_draws_the_same(outcomes):
+def test_verdict_from_file_has_same_plot(outcomes):
     for verdict in outcomes[1].verdicts + outcomes[3].verdicts[2:5]:
         plt.close("all")
         document = json.loads(json_text(verdict.to_dict()))
-        again = drawn(verdict_from_dict(document, verdict._run).plot())
+        again = drawn(verdict_from_dict(document, verdict.left_hand_side.run).plot())
         for name, line in drawn(verdict.plot()).items():
             np.testing.assert_array_equal(again[name].get_ydata(), line.get_ydata())
-        document.pop("at")  # as files of earlier releases are: the bound where it was evaluated, no more
-        old = drawn(verdict_from_dict(document, verdict._run).plot())
+        document.pop("at")  # without ``at`` the bound is known at the last horizon only
+        old = drawn(verdict_from_dict(document, verdict.left_hand_side.run).plot())
         if verdict.kind != "not applicable":
             label = f"bound, {verdict.variant}" + (" (refuted)" if verdict.status.refuted else "")
             y = old[label].get_ydata()
@@ -210,8 +240,8 @@ def test_a_verdict_from_a_file_draws_the_same(outcomes):
             assert np.flatnonzero(np.isfinite(y)).tolist() == [len(y) - 1]
 
 
-def test_ratios_and_terms_are_drawn_where_compare_says_that_the_theorem_applies(outcomes):
-    """SGP meets every condition of Theorem 4.5, which is about another algorithm."""
+def test_tightness_and_terms_omit_bound_of_not_applicable_theorem(outcomes):
+    """SGP satisfies the conditions of Theorem 4.5 but is outside of its scope."""
     task = dfl.tasks.quadratic(m=4, d=2, sigma=0.1, seed=0)
     run = dfl.train(dfl.algorithms.SGP(eta=0.02), task, dfl.graphs.complete(4), rounds=20, seeds=2)
     theorem = dfl.bounds.get("dfedsam.theorem_4_5")
@@ -222,26 +252,31 @@ def test_ratios_and_terms_are_drawn_where_compare_says_that_the_theorem_applies(
     assert not np.isfinite(drawn(ax)["bound"].get_ydata()).any()
 
 
-def test_what_a_variant_means_looks_the_same_in_every_panel_and_unlike_the_others(outcomes):
-    """On the ring some variants do not apply, on the complete graph they do."""
+def test_line_style_depends_only_on_meaning_of_variant(outcomes):
+    """Some variants do not apply on the ring but apply on the complete graph."""
     assert "not applicable" in {v.kind for v in outcomes[2].verdicts}
-    worn = {}
+    line_styles = {}
     for _, ax in panels_of(plots.panels(outcomes[2:4])):
         bounds = [line for name, line in drawn(ax).items() if name.startswith("bound")]
         assert len(bounds) <= 3
         for line in bounds:
             meaning = line.get_label().removeprefix("bound, ").removesuffix(" (refuted)").split("_")[0]
-            look = (str(line._dash_pattern), line.get_color(), line.get_linewidth(), line.get_marker())
-            worn.setdefault(meaning, set()).add(look)
-    assert set(worn) == {"printed", "appendix", "corrected"}
-    assert {len(looks) for looks in worn.values()} == {1}
+            look = (
+                str(line._dash_pattern),
+                line.get_color(),
+                line.get_linewidth(),
+                line.get_marker(),
+            )
+            line_styles.setdefault(meaning, set()).add(look)
+    assert set(line_styles) == {"printed", "appendix", "corrected"}
+    assert {len(looks) for looks in line_styles.values()} == {1}
     for part in range(4):
-        assert len({look[part] for looks in worn.values() for look in looks}) == 3
+        assert len({look[part] for looks in line_styles.values() for look in looks}) == 3
 
 
-def test_every_left_hand_side_of_the_registry_is_set_as_mathematics():
+def test_formula_typesets_every_left_hand_side_of_the_registry():
     for theorem in {t.lhs.latex: t for t in dfl.bounds.statements()}.values():
-        assert plots.formula(theorem).startswith("$")  # what mathtext cannot draw is told in words
+        assert plots.formula(theorem).startswith("$")  # not the fallback in words
     odd = dataclasses.replace(theorem, lhs=dataclasses.replace(theorem.lhs, latex=r"\nosuch", measure="a_b$"))
     assert plots.formula(odd) == r"a b\$"
 
@@ -249,7 +284,7 @@ def test_every_left_hand_side_of_the_registry_is_set_as_mathematics():
 # -- the page --------------------------------------------------------------------------------------------
 
 
-def test_the_caption_says_what_is_not_drawn_and_why(study):
+def test_caption_lists_not_applicable_verdicts_with_reasons(study):
     page = (
         render(study, dict.fromkeys(o.case.group for o in study.outcomes))
         .replace("&lt;", "<")
@@ -261,11 +296,11 @@ def test_the_caption_says_what_is_not_drawn_and_why(study):
     assert len(lists) == len({c.group for c, v in study.verdicts if v.kind == "not applicable"})
     for verdict in silent:
         line = rf"<li>{verdict.variant}, not applicable \([^<]*\): {re.escape(verdict.reason)}</li>"
-        assert any(re.search(line, told) for told in lists)
+        assert any(re.search(line, listed) for listed in lists)
     assert "no bound applies" not in page.lower()
 
 
-def test_what_is_refuted_in_general_is_counted_apart_and_never_just_holds(study, outcomes):
+def test_page_counts_refuted_statements_separately(study, outcomes):
     page = render(study, dict.fromkeys(o.case.group for o in outcomes))
     counts = {name: int(number) for number, name in re.findall(r"<b>(\d+)</b> \S+ ([^<]+)</li>", page)}
     here = [v for _, v in study.verdicts if v.status.refuted]
@@ -279,16 +314,18 @@ def test_what_is_refuted_in_general_is_counted_apart_and_never_just_holds(study,
     assert f"<b>{len(statements)} of the statements below are refuted in general</b>" in page
     assert "dfedsam.theorem_4_5, printed (52.7 times the bound)" in page
     holding = next(v for v in here if v.kind == "holds" and v.key == "dfedsam.theorem_4_5")
-    assert told(holding) == "holds here (refuted in general: 52.7 times the bound)"
-    assert told(dataclasses.replace(holding, status=NOT_EXAMINED)) == "holds"
-    assert page.count(told(holding)) == 2 * sum(told(v) == told(holding) for v in here)
+    assert verdict_text(holding) == "holds here (refuted in general: 52.7 times the bound)"
+    assert verdict_text(dataclasses.replace(holding, status=NOT_EXAMINED)) == "holds"
+    assert page.count(verdict_text(holding)) == 2 * sum(
+        verdict_text(v) == verdict_text(holding) for v in here
+    )
 
 
 def cells(row):
     return [html.unescape(re.sub(r"<[^>]+>", "", c)).strip() for c in re.findall(r"<td.*?</td>", row, re.S)]
 
 
-def test_every_row_of_the_pages_tables_is_a_verdict_of_the_file(study):
+def test_tables_of_the_page_agree_with_stored_verdicts(study):
     page = render(study, dict.fromkeys(o.case.group for o in study.outcomes))
     documents = json.loads(json_text([v.to_dict() for _, v in study.verdicts]))
     every = re.findall(r"<table.*?</table>", page, re.S)
@@ -301,41 +338,63 @@ def test_every_row_of_the_pages_tables_is_a_verdict_of_the_file(study):
         for part in (short, long)
     )
     for document, (case, _), row, full in zip(documents, study.verdicts, shown, whole, strict=True):
-        said = f"{MARKS[document['kind']]} {told(verdict_from_dict(document))}"
+        shown_kind = f"{MARKS[document['kind']]} {verdict_text(verdict_from_dict(document))}"
         place = ", ".join(part for part in (case.column, case.row) if part)
         assert row[:3] == [place, document["key"], document["variant"]]
-        assert (row[3], full[2]) == (said, said)
+        assert (row[3], full[2]) == (shown_kind, shown_kind)
         ratio = float(document["ratio"])
         low, high = map(float, document["ratio_ci"])
-        told_ratio = f"{number(ratio)} [{number(low)}, {number(high)}]" if ratio == ratio else ""
-        assert row[4] == told_ratio
+        shown_ratio = f"{number(ratio)} [{number(low)}, {number(high)}]" if ratio == ratio else ""
+        assert row[4] == shown_ratio
         assert full[3:] == [number(float(document[n])) for n in ("measured", "bound")] + [document["reason"]]
         if document["status"]["kind"] == "refuted":
             assert "(refuted in general: " in row[3]
 
 
-def test_every_claim_is_on_the_page(study):
+def test_page_lists_every_claim(study):
     study = dataclasses.replace(study, claims=bound_claims(study.outcomes))
     page = render(study, dict.fromkeys(o.case.group for o in study.outcomes))
     (table,) = re.findall(r'id="claims".*?</table>', page, re.S)
     rows = [cells(row) for row in re.findall(r"<tr class.*?</tr>", table, re.S)]
     for claim, row in zip(study.claims, rows, strict=True):
         assert row[0].startswith(claim.claim)
-        assert (row[2], row[3], row[4]) == (claim.said, number(claim.ratio), claim.detail)
+        assert (row[2], row[3], row[4]) == (
+            claim.said,
+            number(claim.ratio),
+            claim.detail,
+        )
 
 
 # -- names -----------------------------------------------------------------------------------------------
 
 
-def test_file_names_are_safe_and_no_two_are_the_same():
-    groups = ["σ = 1", "ρ = 1", "1-2", "标题", "", "../../x", "Small Quadratic", "a" * 300]
+def test_figure_name_is_safe_and_unique():
+    groups = [
+        "σ = 1",
+        "ρ = 1",
+        "1-2",
+        "标题",
+        "",
+        "../../x",
+        "Small Quadratic",
+        "a" * 300,
+    ]
     names = [figure_name("a study", group) for group in groups]
     plain = [name.rpartition("-")[0] for name in names]
-    assert plain == ["1", "1", "1-2", "figure", "figure", "x", "small-quadratic", "a" * 80]
+    assert plain == [
+        "1",
+        "1",
+        "1-2",
+        "figure",
+        "figure",
+        "x",
+        "small-quadratic",
+        "a" * 80,
+    ]
     assert len({*names, *(figure_name("another", group) for group in groups)}) == 2 * len(groups)
 
 
-def test_a_title_stays_as_it_was_given_and_a_group_begins_with_a_capital(outcomes, tmp_path):
+def test_page_keeps_title_and_capitalizes_groups(outcomes, tmp_path):
     first = outcomes[0].case
     both = [
         dataclasses.replace(outcomes[0], case=dataclasses.replace(first, group=group), verdicts=[])
@@ -346,7 +405,7 @@ def test_a_title_stays_as_it_was_given_and_a_group_begins_with_a_capital(outcome
     assert {"dfedsam.theorem", "Coupled blocks"} <= set(headings)
 
 
-def test_titles_are_text_and_no_markup(outcomes, tmp_path, capsys):
+def test_titles_are_escaped(outcomes, tmp_path, capsys):
     odd = r"a [/red] $\nosuch$ [bold] <b>"
     renamed = dataclasses.replace(mixed(), group=odd, row=odd, column=odd, variants=("printed",))
     study = Study(odd, perform_all([renamed], progress=True), [odd], odd)
@@ -361,7 +420,7 @@ def test_titles_are_text_and_no_markup(outcomes, tmp_path, capsys):
 
 
 @pytest.mark.parametrize("width", [60, 80])
-def test_a_narrow_terminal_keeps_the_labels(study, width):
+def test_narrow_terminal_keeps_labels(study, width):
     from rich.console import Console
 
     console = Console(file=io.StringIO(), width=width, highlight=False)

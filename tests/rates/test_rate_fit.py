@@ -201,13 +201,18 @@ def test_a_rate_that_a_paper_states_is_consistent_and_a_faster_one_refuted():
     assert found.terms == ("1 / (T^(1/2))",)
     assert str(found).endswith("(from 1 / (T^(1/2))): consistent")
     assert rate_fit(remark, experiment, "T", horizons, predicted=-1).verdict == "refuted"
-    kept = rate_fit("dfedsgpsm.theorem_1", experiment, "T", horizons, variant="corrected_b")
+    kept = rate_fit(
+        "dfedsgpsm.theorem_1", experiment, "T", horizons, variant="corrected_no_bounded_gradients"
+    )
     assert (kept.predicted, kept.verdict) == (-0.5, "consistent")
 
 
 @pytest.mark.parametrize(
     ("key", "variant", "hyperparameters"),
-    [("dfedsgpsm.theorem_1", "corrected_b", {"alpha": 0.5}), ("dfedadmm.theorem_1", "corrected_b2", {})],
+    [
+        ("dfedsgpsm.theorem_1", "corrected_no_bounded_gradients", {"alpha": 0.5}),
+        ("dfedadmm.theorem_1", "corrected_no_bounded_gradients", {}),
+    ],
 )
 def test_momentum_and_admm_rates_in_the_noise(key, variant, hyperparameters):
     theorem = dfl.bounds.get(key, variant)
@@ -364,7 +369,7 @@ def test_a_statement_without_a_schedule_predicts_the_exponent_of_its_bound_at_th
 
 
 def test_a_quantity_of_no_rate_can_be_compared_with_a_number():
-    theorem = dfl.bounds.get("dfedsgpsm.theorem_1", "corrected_b")
+    theorem = dfl.bounds.get("dfedsgpsm.theorem_1", "corrected_no_bounded_gradients")
     experiment = clients(theorem, T=10**9, sigma_l=1.0, m=4, alpha=0.5)
     found = rate_fit(theorem, experiment, "alpha", [0.2, 0.4, 0.8], predicted=0.0)
     assert (found.vary, found.predicted) == ("alpha", 0.0)

@@ -7,7 +7,7 @@ import pytest
 
 import dfltheory as dfl
 from dfltheory.errors import InputError
-from dfltheory.experiments.config import load_experiment
+from dfltheory.experiments.experiment_file import load_experiment
 from dfltheory.rates import rate_fit, with_gap, with_value
 from validation.rates import clients
 

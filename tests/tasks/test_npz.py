@@ -117,7 +117,7 @@ def test_a_truncated_archive_and_one_that_promises_too_much(place, monkeypatch):
     [
         ("own_models.py:Args", "not made without arguments: TypeError"),
         ("own_models.py:three", "neither is nor makes"),
-        ("own_models.py:None_such", "it defines no None_such"),
+        ("own_models.py:None_such", "None_such"),
         ("own_models.py:torch", "neither is nor makes"),
         ("nix", "no model is called"),
         ("resnet18", "square images"),

@@ -1,4 +1,4 @@
-"""The public contract suite: right algorithms pass, each planted fault is caught by the check it breaks."""
+"""The algorithm suite: correct algorithms pass, and each faulty one fails its check."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -12,12 +12,18 @@ from dfltheory.algorithms.base import Algorithm, State, replace
 from dfltheory.errors import InputError, UnknownNameError
 from dfltheory.testing import check_algorithm
 from tests.training.own_networked import ADPSGD, EdgeADMM, RandomChoco
-from tests.training.test_pure_contract import Damped, Extra, Paced, QuasiGlobal, Tracking
+from tests.training.test_pure_contract import (
+    Damped,
+    Extra,
+    Paced,
+    QuasiGlobal,
+    Tracking,
+)
 
 
 @dataclass(frozen=True, eq=False)
 class Kept(State):
-    """State with whatever."""
+    """State with two additional fields."""
 
     v: Any = None
     count: int = 0
@@ -52,7 +58,7 @@ class ChangesModels(Right):
 
 
 class LosesANumber(Right):
-    """The count is kept on the algorithm, where no checkpoint finds it."""
+    """Stores the count on the algorithm, which no checkpoint contains."""
 
     def communicate(self, state, mix):
         object.__setattr__(self, "seen", getattr(self, "seen", 0) + 1)
@@ -67,13 +73,13 @@ class LosesAList(Right):
         return replace(state, x=mix(state.z), count=[*state.count, 1])
 
 
-class LooksAtOthers(Right):
+class ReadsOtherClients(Right):
     def local_update(self, state, grad):
         after = super().local_update(state, grad)
         return replace(after, z=after.z - 0.1 * (state.x - state.x.mean(1, keepdim=True)))
 
 
-class HearsEverybody(Right):
+class AveragesOverAllClients(Right):
     def communicate(self, state, mix):
         return replace(super().communicate(state, mix), v=state.v - state.v.mean(1, keepdim=True))
 
@@ -107,7 +113,7 @@ class MixesSeeds(Right):
         return replace(after, x=after.x - 1e-3 * state.v.mean(0, keepdim=True))
 
 
-class OwnChance(Right):
+class OwnRandomness(Right):
     def local_update(self, state, grad):
         after = super().local_update(state, grad)
         return replace(after, z=after.z + 1e-3 * torch.rand_like(after.z))
@@ -121,7 +127,7 @@ class Widens(Right):
         return replace(super().communicate(state, mix), v=state.v.double())
 
 
-class ForgetsToDivide(alg.SGP):
+class OmitsDivision(alg.SGP):
     """Push-sum without its weights."""
 
     def models(self, state):
@@ -136,53 +142,49 @@ class Crashes(Right):
 
 
 FAULTS = {
-    ChangesItsInput: ("inputs unchanged", r"communicate changes state\.v, .* work on v\.clone\(\)"),
-    ChangesModels: ("inputs unchanged", r"local_update changes state\.x"),
-    LosesANumber: (
-        "resumed",
-        r"state\.\w after round \d .* has to outlive a checkpoint is a field of the state",
-    ),
-    LosesAList: ("resumed", "count is a list, which no checkpoint can keep"),
-    LooksAtOthers: ("in pieces", "nothing may depend on the other clients"),
-    HearsEverybody: ("locality", r"state\.[xv] .* depends on client 4 \(communicate: mix is the only way"),
-    DecaysTooEarly: ("decay", r"after round 1 .* self\.decayed\(self\.eta, grad\.t\)"),
-    IgnoresDecay: ("decay", r"decay = 0\.5 changes nothing"),
-    IgnoresWeightDecay: ("weight decay", r"take gradients by self\.slope"),
-    FirstIsSpecial: ("names of clients", "no client may be treated by its number"),
-    MixesSeeds: ("seeds alone", "know nothing of each other"),
-    OwnChance: ("same bits", r"take all chance from grad\.uniform"),
+    ChangesItsInput: ("inputs unchanged", r"communicate .*state\.v"),
+    ChangesModels: ("inputs unchanged", r"local_update .*state\.x"),
+    LosesANumber: ("resumed", r"state\.\w after round \d"),
+    LosesAList: ("resumed", "count is a list"),
+    ReadsOtherClients: ("in pieces", r"state\.\w after round \d"),
+    AveragesOverAllClients: ("locality", r"state\.[xv] .*client 4 .*communicate"),
+    DecaysTooEarly: ("decay", r"state\.x after round 1"),
+    IgnoresDecay: ("decay", r"state\.x after round 2"),
+    IgnoresWeightDecay: ("weight decay", "weight_decay"),
+    FirstIsSpecial: ("names of clients", r"state\.\w with renumbered clients"),
+    MixesSeeds: ("seeds alone", r"state\.\w of seed 1 alone"),
+    OwnRandomness: ("same bits", r"state\.x"),
     Widens: ("precision", r"state\.v is torch\.float64 in a torch\.float32 run"),
-    ForgetsToDivide: ("stationary point", "a common minimizer moves by .* column-stochastic"),
+    OmitsDivision: ("stationary point", "minimizer .*column-stochastic"),
     Crashes: ("divergence", "ValueError: too large"),
 }
 
 
 @pytest.mark.parametrize("kind", FAULTS, ids=lambda kind: kind.__name__)
-def test_planted_faults_are_caught(kind):
+def test_faulty_algorithm_fails_its_check(kind):
     check, message = FAULTS[kind]
     with pytest.raises(
-        AssertionError, match=rf"(?s)^{kind.__name__} fails \d+ of 15 checks:.*{check}: .*{message}"
+        AssertionError,
+        match=rf"(?s)^{kind.__name__} fails \d+ of 15 checks:.*{check}: .*{message}",
     ):
         check_algorithm(kind(eta=0.1))
     with pytest.raises(AssertionError, match=message):
         check_algorithm(kind(eta=0.1), checks=[check])
 
 
-def test_what_an_instance_remembers_is_caught():
-    with pytest.raises(
-        AssertionError, match=r"a run leaves seen on the algorithm: keep what changes in the state"
-    ):
+def test_attribute_set_by_a_run_fails_immutable():
+    with pytest.raises(AssertionError, match="seen"):
         check_algorithm(LosesANumber(), checks=["immutable"])
 
 
 @pytest.mark.parametrize("algorithm", [Right(), Paced(0.1), Damped(0.1)], ids=lambda a: a.name)
-def test_right_ones_pass(algorithm):
+def test_correct_algorithm_passes(algorithm):
     assert check_algorithm(algorithm, checks=["decay"]) == ["decay"]
     assert len(check_algorithm(algorithm)) == 15
 
 
 @pytest.mark.parametrize("algorithm", [Extra(0.1), Tracking(0.1), QuasiGlobal(0.1)], ids=lambda a: a.name)
-def test_exact_methods_pass_and_refuse_decay(algorithm):
+def test_exact_method_passes_and_may_reject_decay(algorithm):
     assert "decay" in check_algorithm(algorithm)
 
 
@@ -194,20 +196,20 @@ def twin(x, grad, W, rounds):
     return x
 
 
-def test_a_twin_agrees_or_is_told():
+def test_twin_is_compared_with_the_algorithm():
     assert check_algorithm(Right(), twin=twin)[-1] == "twin"
-    with pytest.raises(AssertionError, match=r"twin: the models are .* apart"):
+    with pytest.raises(AssertionError, match=r"twin"):
         check_algorithm(Right(eta=0.11), twin=twin)
 
 
-def test_what_is_no_algorithm_and_no_check_is_told():
-    with pytest.raises(InputError, match="must be an algorithm with its letters"):
+def test_invalid_argument_raises_error_with_its_name():
+    with pytest.raises(InputError, match="algorithm"):
         check_algorithm(Right)
-    with pytest.raises(UnknownNameError, match="resume"):
+    with pytest.raises(UnknownNameError, match=r"check .* 'resume'"):
         check_algorithm(Right(), checks=["resume"])
 
 
-# -- what a network says beside mix(z) -----------------------------------------------------------------------
+# -- algorithms that use more of the network than mix(z) --------------------------------
 
 
 @pytest.mark.parametrize(
@@ -215,20 +217,20 @@ def test_what_is_no_algorithm_and_no_check_is_told():
     [EdgeADMM(0.1), ADPSGD(0.1), RandomChoco(0.1)],
     ids=lambda a: a.name,
 )
-def test_families_that_ask_more_of_the_network_pass(algorithm):
+def test_algorithm_that_uses_more_of_the_network_passes(algorithm):
     assert len(check_algorithm(algorithm)) == 15
 
 
-class TellsForNothing(RandomChoco):
-    """The compressed messages are added up, and never sent."""
+class SendsNothing(RandomChoco):
+    """Adds up compressed messages but sends none."""
 
     def communicate(self, state, mix):
         known = state.known + 0.5 * (state.z - state.known)
         return replace(state, x=state.z + self.gamma * (mix(known, bits=0) - known), known=known)
 
 
-class TellsTheFirstNumber(RandomChoco):
-    """One number is sent, and all of them are heard."""
+class SendsTheFirstNumber(RandomChoco):
+    """Sends one number, and neighbors receive all."""
 
     def communicate(self, state, mix):
         mix.send(state.z[..., :1])
@@ -236,21 +238,21 @@ class TellsTheFirstNumber(RandomChoco):
 
 
 class MeansOverAllClients(EdgeADMM):
-    """Communication reads the models of all clients, without the network."""
+    """Averages over all clients without the network."""
 
     def communicate(self, state, mix):
         after = super().communicate(state, mix)
         return replace(after, x=after.x + 0.1 * after.x.mean(1, keepdim=True))
 
 
-class SwapsForNothing(EdgeADMM):
+class SwapsWithoutCounting(EdgeADMM):
     def communicate(self, state, mix):
         dual = mix.swap(2 * self.rho * mix.edges.own(state.z) - state.dual, bits=0)
         return replace(state, x=state.z, dual=dual)
 
 
 class LosesDuals(EdgeADMM):
-    """The duals are kept on the algorithm, where no checkpoint finds them."""
+    """Stores the duals on the algorithm, which no checkpoint contains."""
 
     def communicate(self, state, mix):
         kept = getattr(self, "kept", None)
@@ -268,52 +270,49 @@ class ReadsOthersArcs(EdgeADMM):
 class FirstArcIsSpecial(EdgeADMM):
     def communicate(self, state, mix):
         after = super().communicate(state, mix)
-        return replace(after, dual=after.dual * torch.linspace(1, 1.01, len(mix.edges))[:, None].double())
+        return replace(
+            after,
+            dual=after.dual * torch.linspace(1, 1.01, len(mix.edges))[:, None].double(),
+        )
 
 
-class NeverSleeps(ADPSGD):
+class IsAlwaysActive(ADPSGD):
     def local_update(self, state, grad):
         return replace(state, z=state.x - self.eta * self.slope(grad, state.x))
 
 
-class OneLuckForAll(RandomChoco):
-    """Chance that knows clients by their order."""
+class SharesRandomNumbers(RandomChoco):
+    """Uses the random number of a client by its position."""
 
     def communicate(self, state, mix):
-        luck = mix.uniform(tuple(state.z.shape[1:]))
-        q = mix.send(torch.where(luck[:, :1] < 0.5, state.z - state.known, 0))
+        uniform = mix.uniform(tuple(state.z.shape[1:]))
+        q = mix.send(torch.where(uniform[:, :1] < 0.5, state.z - state.known, 0))
         known = state.known + q
         return replace(state, x=state.z + self.gamma * (mix(known, bits=0) - known), known=known)
 
 
-MORE_FAULTS = {
-    TellsForNothing: (
-        "messages counted",
-        r"neighbors hear of state\.z\[\.\.\., 0\] and nothing of it is counted",
-    ),
-    TellsTheFirstNumber: ("messages counted", r"state\.z\[\.\.\., 1\] and nothing of it is counted"),
-    MeansOverAllClients: ("locality", "communicate: mix is the only way to hear of others"),
-    SwapsForNothing: (
-        "messages counted",
-        r"neighbors hear of state\.z\[\.\.\., 0\] and nothing of it is counted",
-    ),
-    LosesDuals: ("resumed", r"has to outlive a checkpoint is a field of the state"),
-    ReadsOthersArcs: ("in pieces", "nothing may depend on the other clients"),
-    FirstArcIsSpecial: ("names of clients", "no client may be treated by its number"),
-    NeverSleeps: ("who rests", r"state\.z of a client that does not take part: give taking_part"),
-    OneLuckForAll: ("names of clients", "no client may be treated by its number"),
+NETWORK_FAULTS = {
+    SendsNothing: ("messages counted", r"state\.z\[\.\.\., 0\]"),
+    SendsTheFirstNumber: ("messages counted", r"state\.z\[\.\.\., 1\]"),
+    MeansOverAllClients: ("locality", "client 4 .*communicate"),
+    SwapsWithoutCounting: ("messages counted", r"state\.z\[\.\.\., 0\]"),
+    LosesDuals: ("resumed", r"state\.\w+ after round \d"),
+    ReadsOthersArcs: ("in pieces", r"state\.\w+ after round \d"),
+    FirstArcIsSpecial: ("names of clients", r"state\.\w+ with renumbered clients"),
+    IsAlwaysActive: ("who rests", r"state\.z"),
+    SharesRandomNumbers: ("names of clients", r"state\.\w+ with renumbered clients"),
 }
 
 
-@pytest.mark.parametrize("kind", MORE_FAULTS, ids=lambda kind: kind.__name__)
-def test_planted_faults_of_the_network_are_caught(kind):
-    check, message = MORE_FAULTS[kind]
+@pytest.mark.parametrize("kind", NETWORK_FAULTS, ids=lambda kind: kind.__name__)
+def test_faulty_use_of_the_network_fails_its_check(kind):
+    check, message = NETWORK_FAULTS[kind]
     with pytest.raises(AssertionError, match=message):
         check_algorithm(kind(0.1), checks=[check])
 
 
 class FirstNeverWorks(alg.FedAvg):
-    """Where some clients are sampled, the first of them is left out."""
+    """With partial participation, skips the first client."""
 
     def local_update(self, state, grad):
         z = super().local_update(state, grad).z.clone()
@@ -322,8 +321,8 @@ class FirstNeverWorks(alg.FedAvg):
         return replace(state, z=z)
 
 
-def test_a_sampled_client_that_is_treated_by_its_number_is_caught():
+def test_participation_by_number_fails_names_of_clients():
     some = {"checks": ["names of clients"]}
     check_algorithm(alg.FedAvg(eta=0.1, K=1, participation=0.4), **some)
-    with pytest.raises(AssertionError, match=r"names of clients: with clients renamed, state\.x"):
+    with pytest.raises(AssertionError, match=r"names of clients: state\.x"):
         check_algorithm(FirstNeverWorks(eta=0.1, K=1, participation=0.4), **some)

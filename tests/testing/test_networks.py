@@ -1,4 +1,4 @@
-"""The strategies give what they promise: admissible is admissible, and a near-miss breaks one law only."""
+"""Strategies draw admissible networks, and near misses break exactly one law."""
 
 import networkx as nx
 import numpy as np
@@ -19,14 +19,14 @@ from dfltheory.testing import (
 
 
 @given(connected_graphs())
-def test_graphs_are_connected(graph):
+def test_connected_graphs_are_connected(graph):
     assert nx.is_connected(graph)
     assert set(graph) == set(range(len(graph)))
     assert nx.number_of_selfloops(graph) == 0
 
 
 @given(strongly_connected_digraphs())
-def test_digraphs_are_strongly_connected(graph):
+def test_strongly_connected_digraphs_are_strongly_connected(graph):
     assert nx.is_strongly_connected(graph)
     assert nx.number_of_selfloops(graph) == 0
 
@@ -46,7 +46,7 @@ def test_mixing_sequences_satisfy_definition_1_in_every_round(sequence):
 
 
 @given(column_stochastic_matrices())
-def test_push_sum_matrices_are_admissible(P):
+def test_column_stochastic_matrices_are_admissible(P):
     assert check_push_sum(P).ok
     assert P.sum(axis=0) == pytest.approx(1)
 
@@ -58,20 +58,28 @@ def test_push_sum_sequences_are_admissible_over_a_period(sequence):
     assert 1 <= report.details["window"] <= sequence.period
 
 
-LAWS = ["finite", "range", "self-weights", "symmetry", "row sums", "null space", "spectrum"]
-COMES_ALONG = {"row sums": {"column sums"}, "spectrum": {"self-weights"}}
+LAWS = [
+    "finite",
+    "range",
+    "self-weights",
+    "symmetry",
+    "row sums",
+    "null space",
+    "spectrum",
+]
+FURTHER_LAWS = {"row sums": {"column sums"}, "spectrum": {"self-weights"}}
 
 
 @pytest.mark.parametrize("law", LAWS)
-def test_a_near_miss_breaks_the_law_that_it_says(law):
+def test_near_miss_breaks_only_its_law(law):
     @given(near_misses(law=law))
     def holds(miss):
         report = check_mixing_matrix(miss.W)
-        assert {f.law for f in report.failures} == {law} | COMES_ALONG.get(law, set())
+        assert {f.law for f in report.failures} == {law} | FURTHER_LAWS.get(law, set())
         failure = next(f for f in report.failures if f.law == law)
         i, j = miss.place
         if law in ("finite", "range", "symmetry"):
-            # three entries break symmetry alike; the others have one place, either side of the diagonal
+            # symmetry is broken at three places, other laws at one or its transpose
             assert failure.place in {f"({i}, {j})", f"({j}, {i})"} or law == "symmetry"
         elif law == "self-weights":
             assert failure.place == f"({i}, {i})"
@@ -85,14 +93,14 @@ def test_a_near_miss_breaks_the_law_that_it_says(law):
 
 
 @given(push_sum_near_misses())
-def test_a_push_sum_near_miss_breaks_the_law_that_it_says(miss):
+def test_push_sum_near_miss_breaks_only_its_law(miss):
     report = check_push_sum(miss.W)
     assert [f.law for f in report.failures] == [miss.law]
     assert report.breaks == ("column-stochastic",)
 
 
 @given(connected_graphs(min_m=2), strongly_connected_digraphs(min_m=2))
-def test_a_graph_that_hypothesis_shrank_can_be_read(graph, digraph):
+def test_repr_of_graph_lists_its_edges(graph, digraph):
     assert repr(graph) == f"graph of {len(graph)}: {list(graph.edges)}"
     assert repr(digraph).startswith(f"digraph of {len(digraph)}: [(")
     assert type(graph.copy()) is type(graph)

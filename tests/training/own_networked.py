@@ -99,4 +99,4 @@ class MixesTwice(Algorithm):
         return replace(state, z=state.x - self.decayed(self.eta, grad.t) * self.slope(grad, state.x))
 
     def communicate(self, state, mix):
-        return replace(state, x=mix(mix(state.z)))
+        return replace(state, x=mix(mix(state.z), after=1))

@@ -128,7 +128,7 @@ def test_a_run_is_saved_every_ten_seconds_and_after_the_last_round_unless_told()
 def test_the_seconds_are_counted_from_the_last_save(tmp_path, monkeypatch):
     """A look at the clock takes four seconds; what is kept goes on bit for bit."""
     clock = SimpleNamespace(monotonic=itertools.count(0, 4).__next__, perf_counter=time.perf_counter)
-    monkeypatch.setattr("dfltheory.training.loop.time", clock)
+    monkeypatch.setattr("dfltheory.training.saving.time", clock)
     saved, save = [], Checkpoint.save
     keep = lambda self, t, *rest: (saved.append(t), save(self, t, *rest))  # noqa: E731
     monkeypatch.setattr(Checkpoint, "save", keep)

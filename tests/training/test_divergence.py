@@ -10,7 +10,7 @@ import dfltheory.algorithms as alg
 from dfltheory.tasks import Quadratic, Sinusoidal, clipped
 from dfltheory.training import Checkpoint, train
 from dfltheory.training.divergence import Scale
-from dfltheory.training.metrics import square
+from dfltheory.training.norms import square
 from dfltheory.verdicts.compare import compare
 from tests.algorithms.problems import Rows, ring_matrix
 

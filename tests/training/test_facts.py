@@ -229,7 +229,7 @@ def test_a_users_algorithm_that_is_not_there_is_text(tmp_path, monkeypatch):
     back = History.load(path)
     assert isinstance(back.algorithm, Recorded)
     assert back.algorithm.name == "mine"
-    assert "words='new'" in back.algorithm.letters
+    assert "words='new'" in back.algorithm.hyperparameters
     assert "mine on quadratic" in repr(back)
     assert History.load(back.save(tmp_path / "again")).algorithm == back.algorithm
 

@@ -46,7 +46,7 @@ def test_two_records_are_the_same_when_all_of_them_is(name, tmp_path):
         changed.flat[-1] += 1
         setattr(two, name, changed)
     else:
-        two.__dict__[name] = CHANGES[name]
+        setattr(two, name, CHANGES[name])
     assert one != two
     assert two != loaded
     back = History.load(two.save(tmp_path / "two"))

@@ -17,8 +17,7 @@ import safetensors.torch
 import dfltheory as dfl
 from dfltheory import algorithms, graphs, tasks
 from dfltheory.counterexamples.document import read_document
-from dfltheory.experiments.config import load_plan
-from dfltheory.experiments.config.plan import BYTES
+from dfltheory.experiments.experiment_file import MAX_BYTES, load_experiment
 from dfltheory.experiments.results import MANIFEST, load_results, load_verdicts
 from dfltheory.training import storage
 from dfltheory.training.history import History
@@ -117,7 +116,7 @@ EXPERIMENTS = {
     "deep but legal.toml": "a." * 60 + "b = 1",
     "long number.toml": "a = 1" + "0" * 5000,
     "null.toml": "\x00",
-    "long.toml": "#" * (BYTES + 1),
+    "long.toml": "#" * (MAX_BYTES + 1),
     "rounds.toml": "[run]\nrounds = 1" + "0" * 400,
     "deep.json": '{"a":' * 60 + "1" + "}" * 60,
     "infinite.json": '{"run": {"rounds": Infinity}}',
@@ -127,7 +126,7 @@ EXPERIMENTS = {
 @pytest.mark.parametrize("name", EXPERIMENTS)
 def test_experiment_files(tmp_path, name):
     (tmp_path / name).write_text(EXPERIMENTS[name])
-    assert str(tmp_path) in refused(load_plan, tmp_path / name)
+    assert str(tmp_path) in refused(load_experiment, tmp_path / name)
 
 
 @pytest.mark.parametrize("section", ["task", "run", "algorithm"])
@@ -148,7 +147,7 @@ def test_long_values_are_told_in_a_short_line(tmp_path, section):
     for path in fields:
         for value in ("x" * 3000, [1] * 1000, {"a": "x" * 3000}):
             (tmp_path / "sent.json").write_text(json.dumps(put({"sweep": {}} | good, path, value)))
-            line = refused(load_plan, tmp_path / "sent.json")
+            line = refused(load_experiment, tmp_path / "sent.json")
             assert line is None or (len(line) < 600 and str(tmp_path) in line), (path, line)
 
 

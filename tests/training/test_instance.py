@@ -146,26 +146,27 @@ def test_options_of_recording_take_the_documents_place():
 @pytest.mark.parametrize(
     ("document", "line"),
     [
-        ({**DOCUMENT, "theorem": {}}, "no section of one run is called 'theorem'"),
-        (without("algorithm", "eta"), r"\[algorithm\] lacks eta, which dfedsam needs"),
-        ({**DOCUMENT, "run": {"seeds": [0, 0]}}, r"run\.seeds = \[0, 0\] must be an integer >= 1, or a list"),
-        ({**DOCUMENT, "run": {"x0": [1.0, "a"]}}, r"run\.x0 = .* must be a list of numbers"),
-        *(
-            ({**DOCUMENT, "run": {"x0": wrong}}, r"run\.x0 = .* must be a list of numbers")
-            for wrong in ([[1.0], [2.0, 3.0]], [[[1.0], [2.0]], [[1.0], [2.0, 3.0]]], [10**400], [[], []])
-        ),
-        *(
-            ({**DOCUMENT, "topology": {"matrix": wrong}}, r"topology\.matrix = .* a list of rows")
-            for wrong in ([[1.0], [2.0]], [[1.0, [2.0]], [0.5, 0.5]], [[[1.0]]], [[10**400]], [])
-        ),
-        ({**DOCUMENT, "topology": {"file": "W.npy"}}, "is not a file beside"),
+        ({**DOCUMENT, "theorem": {}}, "no field is called 'theorem'"),
+        (without("algorithm", "eta"), r"algorithm\.eta: "),
+        ({**DOCUMENT, "run": {"seeds": [0, 0]}}, r"run\.seeds: "),
+        ({**DOCUMENT, "run": {"x0": [1.0, "a"]}}, r"run\.x0\[1\]: "),
+        ({**DOCUMENT, "run": {"x0": [[1.0], [2.0, 3.0]]}}, r"run\.x0: "),
+        ({**DOCUMENT, "run": {"x0": [[[1.0], [2.0]], [[1.0], [2.0, 3.0]]]}}, r"run\.x0: "),
+        ({**DOCUMENT, "run": {"x0": [10**400]}}, r"run\.x0\[0\]: "),
+        ({**DOCUMENT, "run": {"x0": [[], []]}}, r"run\.x0\[0\]: "),
+        ({**DOCUMENT, "topology": {"matrix": [[1.0], [2.0]]}}, r"topology\.matrix: "),
+        ({**DOCUMENT, "topology": {"matrix": [[1.0, [2.0]], [0.5, 0.5]]}}, r"topology\.matrix\[0\]\[1\]: "),
+        ({**DOCUMENT, "topology": {"matrix": [[[1.0]]]}}, r"topology\.matrix\[0\]\[0\]: "),
+        ({**DOCUMENT, "topology": {"matrix": [[10**400]]}}, r"topology\.matrix\[0\]\[0\]: "),
+        ({**DOCUMENT, "topology": {"matrix": []}}, r"topology\.matrix: "),
+        ({**DOCUMENT, "topology": {"file": "W.npy"}}, r"topology\.file: "),
         ({**DOCUMENT, "algorithm": {"name": "os:system"}}, "would run code of the module"),
         ({**DOCUMENT, "task": {"name": "os:system", "command": "true"}}, "would run code of the module"),
     ],
 )
 def test_one_line_says_what_is_wrong(document, line):
     kept = copy.deepcopy(document)
-    with pytest.raises((InputError, UnknownNameError), match=f"the document: .*{line}") as refused:
+    with pytest.raises((InputError, UnknownNameError), match=f"^the document: .*{line}") as refused:
         dfl.Instance.of(document)
     assert "\n" not in str(refused.value)
     assert document == kept
@@ -190,14 +191,14 @@ def test_a_users_own_algorithm_and_task_by_reference(tmp_path, monkeypatch):
         for name, line in (
             (
                 {"algorithm": {**document["algorithm"], "bost": 1.0}},
-                "no option of the algorithm .*; did you mean boost",
+                "algorithm: no field .*; did you mean boost",
             ),
             ({"algorithm": {"name": f"{place}:problem"}}, "is not a class of algorithms"),
             ({"task": {"name": f"{place}:nothing"}}, "makes a int, not a task"),
-            ({"task": {"name": f"{place}:absent"}}, "it defines no absent"),
+            ({"task": {"name": f"{place}:absent"}}, "absent"),
             ({"task": {"name": "no_such_module:x"}}, "no_such_module cannot be imported"),
         ):
-            with pytest.raises(InputError if "option" not in line else UnknownNameError, match=line):
+            with pytest.raises(InputError if "boost" not in line else UnknownNameError, match=line):
                 dfl.Instance.of({**document, **name}, own=True)
     sys.modules.pop("own_things", None)
 

@@ -89,7 +89,7 @@ def test_a_broken_law_is_told_with_its_place_and_a_way_out(way, kind, W, words):
     told = refused(kind, WAYS[way](W))
     assert words in told
     assert f"needs {kind} matrices: take graphs." in told
-    assert "check_topology=False lets it run all the same" in told
+    assert "check_topology=False" in told
     assert np.isfinite(run(kind, WAYS[way](W), check_topology=False).x).all()
 
 
@@ -118,7 +118,7 @@ def test_a_directed_graph_is_for_push_sum():
         (np.ones((6, 5)), "the mixing matrix has shape 6x5: it must be m x m"),
         (np.ones(6), "it must be m x m"),
         (ring_matrix(6).astype(complex), "complex: weights are real numbers"),
-        (np.full((6, 6), "a"), "instead of numbers"),
+        (np.full((6, 6), "a"), "has the type"),
         (3, "a single number: it must be m x m"),
         (nx.empty_graph(6), "the graph is disconnected"),
         (nx.Graph(), "the graph has 0 nodes"),

@@ -6,7 +6,7 @@ import torch
 
 import dfltheory.algorithms as alg
 from dfltheory.tasks.task import Task
-from dfltheory.training import mixing, train
+from dfltheory.training import products, train
 from dfltheory.training.local import stacked
 from tests.algorithms.problems import Rows
 from tests.algorithms.table import network_for
@@ -19,10 +19,10 @@ def states(algorithm, monkeypatch, chunk, rounds=4, seeds=2, x0=None):
     """Every stacked tensor after every round, with that many clients at work at a time."""
     task, seen = images(), []
     monkeypatch.setattr(type(task), "chunk", lambda self, seeds: chunk)
-    monkeypatch.setattr(mixing, "_BLOCK", 1)
-    monkeypatch.setattr(mixing, "_SMALL", 0)
-    monkeypatch.setattr(mixing, "_SPARSE_BELOW", 0.1 if seeds == 1 else 2.0)  # dense, or sparse
-    monkeypatch.setattr(mixing, "_DENSE_UP_TO", 10**4 if seeds == 1 else 0)
+    monkeypatch.setattr(products, "CACHE_BLOCK", 1)
+    monkeypatch.setattr(products, "SMALL", 0)
+    monkeypatch.setattr(products, "SPARSE_BELOW", 0.1 if seeds == 1 else 2.0)  # dense, or sparse
+    monkeypatch.setattr(products, "DENSE_UP_TO", 10**4 if seeds == 1 else 0)
 
     def keep(t, state, recorder):
         seen.append({name: getattr(state, name).clone() for name in stacked(state)})

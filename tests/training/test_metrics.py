@@ -9,7 +9,8 @@ from dfltheory.constants import ProblemConstants
 from dfltheory.errors import InputError
 from dfltheory.tasks import Supervised
 from dfltheory.training import train
-from dfltheory.training.metrics import Recorder, lengthened, spread, square
+from dfltheory.training.metrics import Recorder, lengthened
+from dfltheory.training.norms import spread, square
 from tests.algorithms.problems import Rows, ring_matrix
 
 

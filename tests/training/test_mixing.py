@@ -13,8 +13,10 @@ from dfltheory import graphs
 from dfltheory.algorithms import DFedSAM, Local, PushPull
 from dfltheory.errors import InputError, UnknownNameError
 from dfltheory.graphs import as_sequence
-from dfltheory.training import mixing
-from dfltheory.training.mixing import Network, product
+from dfltheory.training import products
+from dfltheory.training.mixing import RunNetwork
+from dfltheory.training.products import product
+from dfltheory.training.server import ServerNetwork
 from tests.algorithms.problems import Matrices, permuted_average, ring_matrix
 
 
@@ -26,8 +28,8 @@ def plainly(W, z, times=1):
 
 
 WAYS = {
-    "dense": {"_SPARSE_BELOW": 0.0},
-    "scipy": {"_SPARSE_BELOW": 2.0, "_SMALL": 0, "_DENSE_UP_TO": 0},
+    "dense": {"SPARSE_BELOW": 0.0},
+    "scipy": {"SPARSE_BELOW": 2.0, "SMALL": 0, "DENSE_UP_TO": 0},
     "chosen": {},
 }
 
@@ -39,8 +41,8 @@ WAYS = {
 @pytest.mark.parametrize("width", [4, 600])
 def test_every_way_is_the_same_product(way, seeds, sparse, times, width, monkeypatch):
     for name, value in WAYS[way].items():
-        monkeypatch.setattr(mixing, name, value)
-    monkeypatch.setattr(mixing, "_BLOCK", width * 8 * 8)
+        monkeypatch.setattr(products, name, value)
+    monkeypatch.setattr(products, "CACHE_BLOCK", width * 8 * 8)
     W = ring_matrix(8)
     W[3] = 0  # and a client that hears nobody
     z = torch.randn(seeds, 8, 6, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
@@ -87,25 +89,25 @@ def test_the_cheaper_way_is_taken(m, times, d, way):
 
 
 def test_a_power_of_a_sparse_matrix_is_held_as_a_dense_one_up_to_a_size(monkeypatch):
-    monkeypatch.setattr(mixing, "_DENSE_UP_TO", 40)
+    monkeypatch.setattr(products, "DENSE_UP_TO", 40)
     for m, way in ((40, "_dense"), (41, "_sparse")):
         assert product(ring_matrix(m), torch.float64, "cpu", 9, d=10**4).func.__name__ == way
     full = np.full((41, 41), 1 / 41)  # no larger than it came
-    assert product(full, torch.float64, "cpu", 9, d=10**4).func is mixing._dense
+    assert product(full, torch.float64, "cpu", 9, d=10**4).func is products._dense
 
 
 def test_ten_thousand_clients_make_no_dense_matrix():
     W = graphs.metropolis(graphs.ring(10_000))
     assert sp.issparse(W)
     step = product(W, torch.float64, "cpu", times=4, d=3)
-    assert step.func is mixing._sparse
+    assert step.func is products._sparse
     z = torch.randn(1, 10_000, 3, dtype=torch.float64)
     third = (z + z.roll(1, 1) + z.roll(-1, 1)) / 3
     torch.testing.assert_close(product(W, torch.float64, "cpu", d=3)(z), third)
 
 
 def network_of(sequence, seeds, root, like, steps=1):
-    return Network({"W": sequence}, DFedSAM(eta=0.1, K=1, Q=steps), seeds, root, like, strict=False)
+    return RunNetwork({"W": sequence}, DFedSAM(eta=0.1, K=1, Q=steps), seeds, root, like, strict=False)
 
 
 def test_a_network_keeps_no_copy_of_the_models_that_it_is_made_for():
@@ -154,11 +156,32 @@ def test_mixing_twice_is_mixing_by_two_fresh_matrices(random):
     mix = network_of(Matrices(matrices, random), [0, 1], 0, like(4), steps=3).at(1)
     thrice = network_of(Matrices(matrices, random), [0, 1], 0, like(4), steps=3).at(1)(z, times=3)
     once = mix(z)
-    for found in (mix(mix(once)), mix(mix(z), times=2), mix(mix(z, times=2)), mix(z, times=3)):
-        torch.testing.assert_close(found, thrice, rtol=0, atol=1e-14)
+    continued = (
+        mix(mix(once, after=1), after=2),
+        mix(once, times=2, after=1),
+        mix(mix(z, times=2), after=2),
+        mix(z, times=3),
+    )
+    for mixed in continued:
+        torch.testing.assert_close(mixed, thrice, rtol=0, atol=1e-14)
     assert torch.equal(mix(z), once)
-    assert torch.equal(mix(once.clone()), mix(once + 0))  # computed anew: from the first matrix again
-    assert not torch.allclose(mix(once.clone()), mix(once))
+    assert torch.equal(mix(once), mix(once.clone()))  # without ``after``: from the first matrix again
+    assert not torch.allclose(mix(once), mix(once, after=1))
+
+
+@pytest.mark.parametrize("after", [-1, 0.5])
+def test_mix_rejects_a_number_of_earlier_steps_that_is_no_whole_number(after):
+    mix = network_of(as_sequence(ring_matrix(4)), [0], 0, like(4)).at(0)
+    with pytest.raises(InputError, match="after"):
+        mix(like(4), after=after)
+
+
+def test_mix_rejects_to_continue_into_the_matrices_of_the_next_round():
+    matrices = [permuted_average(4, np.random.default_rng(k)) for k in range(9)]
+    mix = network_of(Matrices(matrices), [0], 0, like(4), steps=2).at(0)
+    mix(like(4), after=1)
+    with pytest.raises(InputError, match="gossip_steps"):
+        mix(like(4), after=2)
 
 
 def test_a_matrix_that_stays_is_prepared_once_and_multiplied_by_its_power():
@@ -222,8 +245,8 @@ def test_a_server_gives_everybody_the_mean_of_those_who_take_part(m, seed):
     z = torch.randn(2, m, 3, generator=generator, dtype=torch.float64)
     active = torch.rand(2, m, 1, generator=generator) < 0.5
     active[:, 0] = True
-    server = Network({}, Local(eta=0.1, K=1), [0, 1], 0, z)
-    before, mixed = z.clone(), server.at(0, active=active)(z)
+    server = ServerNetwork({}, Local(eta=0.1, K=1), [0, 1], 0, z)
+    before, mixed = z.clone(), server.with_clients(0, active)(z)
     assert torch.equal(z, before)
     assert mixed.is_contiguous()
     for s in range(2):
@@ -236,8 +259,8 @@ def test_a_server_gives_everybody_the_mean_of_those_who_take_part(m, seed):
 def test_the_product_of_gpus_is_the_same(times):
     W = ring_matrix(7)
     z = torch.randn(2, 7, 5, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
-    W = mixing._coo_tensor(sp.csr_array(W))
-    found = mixing._on_device([W] * times, torch.float64, z)
+    W = products._coo_tensor(sp.csr_array(W))
+    found = products._on_device([W] * times, torch.float64, z)
     torch.testing.assert_close(found, plainly(W.to_dense().numpy(), z, times), rtol=0, atol=1e-14)
 
 
@@ -271,7 +294,8 @@ def test_messages_over_a_further_matrix_are_counted_over_its_links():
     W, B, z = np.full((3, 3), 1 / 3), np.eye(3), like(3).expand(2, -1, -1)
     B[:2, :2] = [[0.5, 0], [0.5, 1]]  # only 1 hears of another
     pair = {"W": as_sequence(W), "B": as_sequence(B)}
-    network, server = (Network(known, PushPull(eta=0.1), [0, 1], 0, z) for known in (pair, {}))
+    network = RunNetwork(pair, PushPull(eta=0.1), [0, 1], 0, z)
+    server = ServerNetwork({}, PushPull(eta=0.1), [0, 1], 0, z)
     told = []
     for name in ("W", "B"):
         before = network.sent

@@ -263,7 +263,7 @@ def test_who_was_not_sampled_has_nothing_in_a_new_field(seeds, monkeypatch):
 
 def test_numbers_are_drawn_for_clients():
     grad = RoundOracle(images(), [0], 0, 0, 1).of(slice(1, 3))
-    with pytest.raises(InputError, match=r"uniform\(\(4,\)\): the first axis is that of the clients, here 2"):
+    with pytest.raises(InputError, match=r"uniform\(\(4,\)\)"):
         grad.uniform((4,))
 
 
@@ -330,9 +330,7 @@ def test_networks_that_will_not_do_are_told():
         ):
             train(RelaySGD(0.1), heterogeneous(7), network, 1)
     one_way = 0.5 * np.eye(6) + 0.5 * np.eye(6)[[1, 2, 3, 4, 5, 0]]
-    with pytest.raises(
-        DFLTheoryError, match=r"client 0 hears client 1, who does not hear it; EdgeADMM needs"
-    ):
+    with pytest.raises(DFLTheoryError, match=r"client 0 .* client 1 .* EdgeADMM needs links"):
         train(EdgeADMM(0.1), heterogeneous(6), one_way, 1)
 
 
@@ -352,7 +350,7 @@ def test_compressed_messages_have_chance_and_a_count_of_their_own():
 
 
 def test_a_registered_class_is_found_by_name_and_keeps_its_place_in_documents(monkeypatch):
-    from dfltheory.training.document import name_of, names_of
+    from dfltheory.training.options import name_of, names_of
 
     monkeypatch.setattr(alg, "_OWN", {})
     assert alg.register(MixesTwice) is MixesTwice
@@ -362,14 +360,14 @@ def test_a_registered_class_is_found_by_name_and_keeps_its_place_in_documents(mo
     assert "mixestwice" not in alg.ALGORITHMS
     assert name_of(MixesTwice) == "tests.training.own_networked:MixesTwice"
     for name in ("DFedAvg", "MixesTwice"):
-        with pytest.raises(InputError, match=f"there is an algorithm called {name.lower()} already"):
+        with pytest.raises(InputError, match=name.lower()):
             alg.register(type(name, (Own,), {}))
     with pytest.raises(InputError, match="is not an algorithm class: put @register above"):
         alg.register(MixesTwice())
 
 
 def test_what_is_kept_for_arcs_that_change_is_told():
-    with pytest.raises(InputError, match="arcs of a network that is fixed or periodic"):
+    with pytest.raises(InputError, match="edges needs a network that is fixed or periodic"):
         train(EdgeADMM(0.1), images(), graphs.RandomMatching(5), 1)
 
     @dataclass(frozen=True)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from dfltheory.experiments.experiment import perform, perform_all
+from dfltheory.experiments.cases import perform, perform_all
 from dfltheory.plots import bound_over, families
 from validation import crossings as experiment
 
@@ -15,7 +15,7 @@ from validation import crossings as experiment
 def outcomes():
     """With fewer rounds where fewer show it."""
     sam, admm, momentum = experiment.cases()
-    return perform_all([sam, dataclasses.replace(admm, rounds=1500), momentum])
+    return perform_all([sam, admm.with_run(rounds=1500), momentum])
 
 
 @pytest.fixture(scope="module")
@@ -44,13 +44,13 @@ def test_the_o_of_dfedsmdc_grows_and_the_corrected_bound_is_never_reached(family
 
 
 def test_the_trap_holds_sam_and_not_plain_descent():
-    case = dataclasses.replace(experiment.cases()[0], rounds=600)
+    case = experiment.cases()[0].with_run(rounds=600)
     outcome = perform(case)
     kinds = {v.variant: v.kind for v in outcome.verdicts}
     assert kinds["printed"] == kinds["appendix"] == "violated"
     assert kinds["corrected"] == "holds"
     np.testing.assert_array_equal(outcome.run.grad_norm_sq, 1.0)
-    free = dataclasses.replace(case, algorithm=dataclasses.replace(case.algorithm, rho=0.0))
+    free = case.with_run(algorithm=dataclasses.replace(case.instance.algorithm, rho=0.0))
     assert perform(free).run.grad_norm_sq[0, -1] < 1e-3
     assert {v.kind for v in perform(free).verdicts} == {"holds"}
 

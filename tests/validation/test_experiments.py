@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import dfltheory as dfl
-from dfltheory.experiments.experiment import perform
+from dfltheory.experiments.cases import perform
 from validation import axes, claims, experiments, run_all, topologies
 from validation.experiments import EXPERIMENTS
 from validation.papers import PAPERS
@@ -28,7 +28,7 @@ def shortest(key, seeds, of=()):
     cases = of or experiment_of(key).cases(True)
     if key == "dfedsam.theorem_4_5":
         cases = [c for c in experiments.quadratic_cases() if c.column == "complete"]
-    return dataclasses.replace(min(cases, key=lambda c: (c.rounds, c.column == "ring")), seeds=seeds)
+    return min(cases, key=lambda c: (c.instance.rounds, c.column == "ring")).with_run(seeds=seeds)
 
 
 @pytest.mark.parametrize("key", KEYS)
@@ -59,9 +59,9 @@ def test_the_bound_holds_a_planted_smaller_one_does_not_and_a_wrong_network_is_r
         == "violated"
     )
 
-    wrong = np.array(case.network, dtype=float)
+    wrong = np.array(case.instance.network, dtype=float)
     wrong[0, 0] += 0.5  # neither rows nor columns sum to one
-    short = dataclasses.replace(case, network=wrong, rounds=20)
+    short = case.with_run(network=wrong, rounds=20)
     assert refused_or_silent(short)
 
 
@@ -147,9 +147,9 @@ def test_it_covers_what_it_promises():
     assert {(c.column, c.row) for c in made} == {
         (name, f"Q = {Q}") for name in ("ring", "star", "complete") for Q in (1, 3)
     }
-    assert all(len(case.seeds) >= 6 and case.task.m == 8 for case in made)
+    assert all(len(case.instance.seeds) >= 6 and case.instance.task.m == 8 for case in made)
     for case in (made[0], experiments.quadratic_cases(quick=True)[0]):
-        constants = case.task.constants
+        constants = case.instance.task.constants
         assert (constants.L, constants.sigma_l) == pytest.approx((1.0, 0.3))
         known = map(constants.standing_of, ("L", "sigma_l", "sigma_g", "f_star"))
         assert set(known) == {"exact"}
@@ -160,14 +160,16 @@ def test_the_network_is_seen_in_what_is_measured_and_on_the_control_it_is_not():
     """Least over rounds of E||grad f||^2: a sparse network costs much, more gossip makes up for it."""
 
     def floors(cases):
-        runs = {(c.column, c.row): perform(dataclasses.replace(c, seeds=2, key="")).run for c in cases}
+        runs = {
+            (c.column, c.row): perform(dataclasses.replace(c.with_run(seeds=2), key="")).run for c in cases
+        }
         return {at: run.grad_norm_sq.mean(axis=0)[1:].min() for at, run in runs.items()}
 
     found = floors(experiments.network_cases(quick=True)[:4])  # Q = 1, and the ring with Q = 3
     assert found["star", "Q = 1"] > 2 * found["ring", "Q = 1"] > 4 * found["complete", "Q = 1"]
     assert found["ring", "Q = 3"] < found["ring", "Q = 1"] / 2
     alike = [c for c in experiments.quadratic_cases(quick=True) if c.column in ("torus", "complete")]
-    control = floors([dataclasses.replace(c, rounds=300) for c in alike if c.row == "Q = 1"])
+    control = floors([c.with_run(rounds=300) for c in alike if c.row == "Q = 1"])
     assert control["torus", "Q = 1"] == pytest.approx(control["complete", "Q = 1"], rel=0.1)
 
 
@@ -207,7 +209,7 @@ def test_along_each_axis_what_is_measured_follows_the_bound():
 
 
 def test_the_slow_start_has_the_gap_that_it_promises():
-    case = experiments.quadratic_cases(quick=True)[0]
+    case = experiments.quadratic_cases(quick=True)[0].instance
     gap = float(case.task.global_loss(case.x0)) - case.task.constants.f_star
     assert gap == pytest.approx(1.0, rel=1e-9)
     slope = case.task.global_gradient(case.x0).square().sum()

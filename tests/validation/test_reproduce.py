@@ -12,11 +12,11 @@ import torch
 
 import dfltheory as dfl
 from dfltheory.training.instance import make_network
-from validation.paper_setups import paper_setup
+from validation.paper_setups import paper_file, paper_setup
 from validation.reproduce import __main__ as command
 from validation.reproduce import cells, items, outcome, pictures, scales, work
 from validation.reproduce.cells import Cell, Result
-from validation.reproduce.items import Item, Line
+from validation.reproduce.items import Item, Line, Order
 from validation.reproduce.outcome import Outcome
 from validation.reproduce.scales import FULL, SMALL, TINY
 from validation.reproduce.spectral import Spectral
@@ -63,7 +63,7 @@ def test_an_item_fits_its_paper(item):
         full = cell.document(FULL, seed=0)
         assert (full["task"]["m"], full["task"]["batch"]) == (cell.clients, 128)
         assert full["run"]["rounds"] == setup.rounds
-        assert full["task"]["model"] == cells.MODELS[cell.paper][cell.dataset]
+        assert full["task"]["model"] == cell.papers_model
         assert full["images"] == {"train": None, "test": None}
 
 
@@ -72,7 +72,7 @@ def test_a_table_has_a_number_for_every_row(item):
     assert set(item.printed) == set(item.row_labels)
     numbers = [n for row in item.printed.values() for n in row if isinstance(n, float)]
     assert len(numbers) >= 0.6 * len(item.cells())
-    if item.measure.unit == "%" and "acc@" not in item.column_labels[0]:
+    if item.measures(item.column_labels[0]).unit == "%" and "acc@" not in item.column_labels[0]:
         assert all(0 < n < 100 or n == 632.91 for n in numbers)  # the paper's misprint is kept
 
 
@@ -247,10 +247,10 @@ def small_item(**changes):
         "source": "here",
         "setting": "small.",
         "base": {"paper": "dfedadmm", "dataset": "digits", "partition": "iid"},
-        "rows": items.methods("D-PSGD, DFedSAM, FedAvg"),
+        "rows": tuple(map(items.method_row, ("D-PSGD", "DFedSAM", "FedAvg"))),
         "columns": (Line("Ring", {"topology": "ring"}), Line("random", {"topology": "random"})),
         "printed": {"D-PSGD": [90.0, 91.0], "DFedSAM": [92.0, ">93"], "FedAvg": [80.0, None]},
-        "orders": (items.best("DFedSAM", "D-PSGD", "SAM helps"),),
+        "orders": (Order("SAM helps", better=("DFedSAM",), over=("D-PSGD",)),),
     }
     return Item(**{**given, **changes})
 
@@ -260,7 +260,7 @@ def digits(monkeypatch):
     """The digits as if a paper had used them."""
     scale = scales.Scale("tiny", 2, {"digits": scales.DataScale(8, 40, 10, 3, "softmax", 100)})
     monkeypatch.setitem(scales.SCALES, "tiny", scale)
-    monkeypatch.setitem(cells.MODELS["dfedadmm"], "digits", "mlp")
+    monkeypatch.setitem(paper_file("dfedadmm")["models"], "digits", "mlp")
     monkeypatch.setattr(Cell, "setup", lambda cell: paper_setup(cell.paper, cell.method, "mnist"))
     return scale
 
@@ -324,15 +324,15 @@ def result(accuracy=(10.0, 80.0, 90.0), diverged=None, **final):
 
 def test_what_measures_read():
     run = result(train_accuracy=97.0, sharpness=4.0)
-    assert items.ACCURACY.of(run) == 90
-    assert items.TRAIN.of(run) == 97
-    assert items.GAP.of(run) == 7
-    assert items.SHARPNESS.of(run) == 4
-    assert items.PERSONAL.of(run) == 3
+    assert items.MEASURES["accuracy"].of(run) == 90
+    assert items.MEASURES["train"].of(run) == 97
+    assert items.MEASURES["gap"].of(run) == 7
+    assert items.MEASURES["sharpness"].of(run) == 4
+    assert items.MEASURES["personal"].of(run) == 3
     assert items.rounds_to(80).of(run) == 5
     assert items.rounds_to(2.5, personal=True).of(run) == 10
     assert items.rounds_to(90.5).of(run) == math.inf
-    assert math.isnan(items.ACCURACY.of(result(diverged=4)))
+    assert math.isnan(items.MEASURES["accuracy"].of(result(diverged=4)))
 
 
 def test_orders_are_counted_by_means_and_by_seeds(digits):
@@ -345,7 +345,7 @@ def test_orders_are_counted_by_means_and_by_seeds(digits):
     values["DFedSAM", "random"] = (math.nan, 52.0)  # it diverged once
     (count,) = Outcome(item, TINY, (0, 1), values).counts()
     assert (count.mean, count.every) == (1, 0)
-    fewer = small_item(measure=items.rounds_to(80))
+    fewer = small_item(columns=(Line("Ring", {"topology": "ring"}, target=80), Line("random", target=80)))
     (count,) = Outcome(fewer, TINY, (0, 1), values).counts()
     assert count.mean == 0  # less is better: 50 against 54.5 and against nothing
     (count,) = Outcome(small_item(printed={}), TINY, (0, 1), values).counts()
@@ -360,7 +360,7 @@ def test_a_table_that_does_not_fit_is_refused():
     with pytest.raises(dfl.errors.InputError, match="does not fit"):
         small_item(printed={"D-PSGD": [90.0]})
     with pytest.raises(dfl.errors.InputError, match="no entry"):
-        small_item(orders=(items.best("SAM", "D-PSGD", "SAM", "Ring"),))
+        small_item(orders=(Order("SAM", better=("SAM",), over=("D-PSGD",), along=("Ring",)),))
     with pytest.raises(dfl.errors.DataError, match="run it again"):
         Outcome.from_csv(small_item(), TINY, "row,column,seed,paper,ours\nD-PSGD,Ring,0,90,12\n")
 

@@ -148,7 +148,7 @@ def test_a_page_gets_the_short_form_between_its_marks(rows):
     assert "old" not in text
     assert text.count("| ✗ refuted: ") == sum(row.refuted for row in made)
     assert scorecard.with_short_form(text, made) == text
-    with pytest.raises(InputError, match="stands between two"):
+    with pytest.raises(InputError, match="<!--"):
         scorecard.with_short_form("no marks", made)
 
 

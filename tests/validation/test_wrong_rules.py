@@ -5,7 +5,7 @@ import dataclasses
 import pytest
 
 import dfltheory as dfl
-from dfltheory.experiments.experiment import perform
+from dfltheory.experiments.cases import perform
 from tests.validation.test_experiments import KEYS, experiment_of, shortest
 from validation import effects, images, topologies
 
@@ -25,9 +25,11 @@ def like(algorithm, **changed):
 def test_local_steps_that_go_nowhere_break_a_bound_that_the_rule_satisfies(key):
     """A planted bound between what the rule attains and what a rule attains that takes no step."""
     cases = [c for c in experiment_of(key).cases(True) if c.variants[0] != "corrected_paper_schedule"]
-    case = shortest(key, seeds=16, of=[c for c in cases if c.rounds > 1000])  # more than the start's scatter
-    stuck = like(case.algorithm, decayed=lambda self, eta, t: 0.0)
-    rule, wrong = perform(case), perform(dataclasses.replace(case, algorithm=stuck))
+    case = shortest(
+        key, seeds=16, of=[c for c in cases if c.instance.rounds > 1000]
+    )  # more than the start's scatter
+    stuck = like(case.instance.algorithm, decayed=lambda self, eta, t: 0.0)
+    rule, wrong = perform(case), perform(case.with_run(algorithm=stuck))
     a, b = next(
         (v, w)
         for v, w in zip(rule.verdicts, wrong.verdicts)

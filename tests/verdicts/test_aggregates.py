@@ -20,14 +20,18 @@ from dfltheory.bounds.symbols import VALUE
 from dfltheory.checks.vacuous import trivials
 from dfltheory.counterexamples import certify, rational
 from dfltheory.counterexamples.networks import networks
-from dfltheory.counterexamples.score import _two, at_T, left_side, ratio_at
+from dfltheory.counterexamples.score import _weighted_blocks, at_T, left_side, ratio_at
 from dfltheory.errors import InputError, UnknownNameError
 from dfltheory.plots.verdicts import running_left_hand_side
 from dfltheory.rates import measure as measure_left_hand_side
-from dfltheory.testing.respects import _network
+from dfltheory.testing.claim_problems import network_strategy
 from dfltheory.verdicts import evidence
-from dfltheory.verdicts.compare import distribution_free_upper_end, left_hand_side, trivial_bound
-from dfltheory.verdicts.reading import Reading
+from dfltheory.verdicts.left_hand_side import (
+    LeftHandSide,
+    distribution_free_upper_end,
+    measured_interval,
+    trivial_bound,
+)
 from dfltheory.verdicts.rounding import RoundingError
 from dfltheory.verdicts.statistics import max_interval, upper_of_maximum
 from tests.counterexamples.test_rational import PRINTED, trap
@@ -56,7 +60,13 @@ def trained(sigma=0.0, rounds=20, seeds=1, x0=3.0, **options):
 def expected(aggregate, rounds=20):
     """||grad f(x^t)||^2 = 9/4^t for f = x^2/2, x^0 = 3 and eta = 1/2."""
     values = 9 / 4.0 ** np.arange(rounds)
-    pick = {"mean": np.mean, "min": np.min, "max": np.max, "sum": np.sum, "last": lambda v: v[-1]}
+    pick = {
+        "mean": np.mean,
+        "min": np.min,
+        "max": np.max,
+        "sum": np.sum,
+        "last": lambda v: v[-1],
+    }
     return float(pick[aggregate](values))
 
 
@@ -94,7 +104,10 @@ def test_aggregates_survive_a_document(aggregate):
 @pytest.mark.parametrize(
     ("aggregate", "written"),
     [
-        ("max", r"\max_{0 \le t \le T - 1} \mathbb{E}\big[\|\nabla f(\bar x^t)\|^2\big]"),
+        (
+            "max",
+            r"\max_{0 \le t \le T - 1} \mathbb{E}\big[\|\nabla f(\bar x^t)\|^2\big]",
+        ),
         ("sum", r"\sum_{t=0}^{T - 1} \mathbb{E}\big[\|\nabla f(\bar x^t)\|^2\big]"),
     ],
 )
@@ -141,18 +154,18 @@ def test_a_bound_on_a_minimum_without_f0_gap_is_held_against_that_of_the_run():
 
 def test_an_interval_of_a_sum_is_that_of_the_mean_times_the_rounds():
     run = trained(sigma=0.3, seeds=8)
-    mean, total = (left_hand_side(Reading(run, about(a, 1)), 0.95) for a in ("mean", "sum"))
+    mean, total = (measured_interval(LeftHandSide(run, about(a, 1)), 0.95) for a in ("mean", "sum"))
     for end in ("low", "estimate", "high"):
         assert getattr(total, end) == pytest.approx(20 * getattr(mean, end), rel=1e-9)
 
 
 def test_a_maximum_holds_only_if_every_round_is_within():
     run = trained(sigma=0.3, seeds=24, rounds=10)
-    reading = Reading(run, about("max", 1))
-    interval = left_hand_side(reading, 0.95)
+    reading = LeftHandSide(run, about("max", 1))
+    interval = measured_interval(reading, 0.95)
     assert interval.estimate == run.grad_norm_sq[:, :10].mean(axis=0).max()
     later = replace(about("max", 1), lhs=LeftSide("grad_norm_sq", "X", "max", first=sp.Integer(3)))
-    assert left_hand_side(Reading(run, later), 0.95).high < interval.high
+    assert measured_interval(LeftHandSide(run, later), 0.95).high < interval.high
 
 
 def test_a_maximum_of_many_rounds_at_their_bound_is_not_accused():
@@ -210,7 +223,7 @@ def test_a_bounded_maximum_has_an_upper_limit_whatever_the_law():
 def test_bounded_gradients_bound_a_sum_by_the_number_of_rounds():
     run = trained(sigma=0.3, seeds=64)
     run.constants = replace(run.constants, B=4.0, standing={})
-    limits = {a: distribution_free_upper_end(Reading(run, about(a, 1)), 0.95) for a in ("mean", "sum")}
+    limits = {a: distribution_free_upper_end(LeftHandSide(run, about(a, 1)), 0.95) for a in ("mean", "sum")}
     assert limits["sum"] == pytest.approx(20 * limits["mean"], rel=1e-6)
     for aggregate, known in (("mean", 16), ("max", 16), ("sum", 16 * 20)):
         lhs = about(aggregate, 1).lhs
@@ -237,10 +250,10 @@ def test_some_rounds_do_not_state_a_sum_and_violate_a_maximum():
 
 def test_rounding_errors_of_a_sum_add_up():
     run = trained(rounds=50)
-    reading = Reading(run, about("sum", 1))
+    reading = LeftHandSide(run, about("sum", 1))
     reading.__dict__["rounding"] = RoundingError(root=1e-3)
     value = expected("sum", 50)
-    one_round = Reading(run, about("mean", 1))
+    one_round = LeftHandSide(run, about("mean", 1))
     one_round.__dict__["rounding"] = RoundingError(root=1e-3)
     assert reading.raised(value) == pytest.approx(50 * one_round.raised(value / 50), rel=1e-12)
     assert reading.lowered(value) == pytest.approx(50 * one_round.lowered(value / 50), rel=1e-12)
@@ -251,9 +264,9 @@ def test_rounding_errors_of_a_sum_add_up():
 @pytest.mark.parametrize("seeds", [1, 8])
 def test_curves_end_at_the_left_hand_side(aggregate, seeds):
     run = trained(sigma=0.3 * (seeds > 1), seeds=seeds)
-    reading = Reading(run, about(aggregate, 1))
+    reading = LeftHandSide(run, about(aggregate, 1))
     estimate, low, high = running_left_hand_side(reading, 0.95)
-    assert estimate[-1] == pytest.approx(left_hand_side(reading, 0.95).estimate)
+    assert estimate[-1] == pytest.approx(measured_interval(reading, 0.95).estimate)
     assert low[-1] <= estimate[-1] <= high[-1]
     if aggregate in ("max", "sum"):
         assert (np.diff(estimate) >= 0).all()
@@ -272,7 +285,12 @@ def test_the_search_evaluates_every_aggregate(aggregate, T):
     data = np.random.default_rng(0).uniform(size=(8, 5))
     data[-1] = 2.0
     whole = np.concatenate([data, np.repeat(data[-1:], 20, axis=0)])[1:T]
-    value = {"mean": whole.mean, "min": whole.min, "max": whole.max, "sum": whole.sum}.get(aggregate)
+    value = {
+        "mean": whole.mean,
+        "min": whole.min,
+        "max": whole.max,
+        "sum": whole.sum,
+    }.get(aggregate)
     want = whole[-1] if value is None else value(axis=0)
     np.testing.assert_allclose(at_T(theorem, data, T, 1), want)
 
@@ -289,11 +307,16 @@ def test_candidates_below_the_floor_of_a_sum_count_as_zero(monkeypatch):
 
     seen = []
     path = SimpleNamespace(still=np.ones(1, dtype=int), glides=np.zeros(1), diversity=None)
-    monkeypatch.setattr(score, "glossary", lambda *_: ({"rho": np.zeros(1)}, np.ones(1, dtype=bool)))
+    monkeypatch.setattr(score, "candidate_values", lambda *_: ({"rho": np.zeros(1)}, np.ones(1, dtype=bool)))
     monkeypatch.setattr(score, "left_side", lambda *_: np.full((20, 1), 0.5))
     monkeypatch.setattr(score, "floor", lambda *_: np.ones(1))
     monkeypatch.setattr(score, "judged", lambda theorem, left, *_: seen.append(left))
-    score.compared(about("sum", 1, "consensus"), SimpleNamespace(size=1, x0=None), path, np.array([20]))
+    score.compared(
+        about("sum", 1, "consensus"),
+        SimpleNamespace(size=1, x0=None),
+        path,
+        np.array([20]),
+    )
     assert seen[0].tolist() == [[0.0]]
 
 
@@ -310,7 +333,12 @@ def test_the_core_of_the_search_has_an_interval(aggregate):
 @pytest.mark.parametrize("aggregate", ["max", "sum"])
 def test_the_search_refutes_a_false_bound(aggregate):
     false = S["f0_gap"] / (100 * S["eta"])
-    scope = Scope(("DPSGD",), "symmetric", common_start=True, letters={"order": "combine-then-adapt"})
+    scope = Scope(
+        ("DPSGD",),
+        "symmetric",
+        common_start=True,
+        letters={"order": "combine-then-adapt"},
+    )
     step = dfl.bounds.Condition("step", S["eta"] * S["L"], sp.Integer(1))
     found = dfl.falsify(about(aggregate, false, scope=scope, conditions=(step,)), seconds=20, enough=1.2)
     assert found.violated
@@ -331,7 +359,10 @@ def test_rational_numbers_evaluate_maxima_and_sums():
 
 def test_a_rate_of_a_sum_is_that_of_the_mean_times_the_rounds():
     theorem = dfl.bounds.get("dfedsam.corollary_4_6", "corrected")
-    theorem = replace(theorem, lhs=replace(theorem.lhs, aggregate="mean", first=sp.S.Zero, last=S["T"] - 1))
+    theorem = replace(
+        theorem,
+        lhs=replace(theorem.lhs, aggregate="mean", first=sp.S.Zero, last=S["T"] - 1),
+    )
     total = replace(theorem, lhs=replace(theorem.lhs, aggregate="sum"))
     for T in (100, 10**7):
         experiment = clients(theorem, T=T, sigma_l=1.0)
@@ -367,10 +398,11 @@ def test_a_measure_that_only_begins_like_another_is_not_evaluated_as_it():
     value = with_measure(own, "two_block_value")
     assert np.isnan(left_side(value, None, path, {})).all()
     with pytest.raises(InputError, match="two_block_value"):
-        _two(value, np.ones(1), np.ones(1), {"L_u": 1.0, "L_v": 1.0})
+        _weighted_blocks(value, np.ones(1), np.ones(1), {"L_u": 1.0, "L_v": 1.0})
     with pytest.raises(InputError):
         rational.verify(
-            trap(), replace(PRINTED, lhs=LeftSide("grad_norm_sq_of_mine", "X", "mean", unit=VALUE))
+            trap(),
+            replace(PRINTED, lhs=LeftSide("grad_norm_sq_of_mine", "X", "mean", unit=VALUE)),
         )
 
 
@@ -380,7 +412,7 @@ def test_matrices_of_an_unknown_law_are_not_drawn():
     with pytest.raises(InputError, match="symetric"):
         networks(replace(about("mean", 1), scope=scope))
     with pytest.raises(InputError, match="symetric"):
-        _network("symetric")
+        network_strategy("symetric")
 
 
 # -- no dispatch takes an unknown aggregate for a known one -------------------------------------------------
@@ -389,9 +421,9 @@ def test_matrices_of_an_unknown_law_are_not_drawn():
 def test_every_dispatch_on_an_aggregate_is_exhaustive():
     forged, run = with_aggregate(about("mean", 1), "avg"), trained(sigma=0.1, seeds=2)
     for evaluate in (
-        lambda: Reading(run, forged).columns,
-        lambda: left_hand_side(Reading(run, forged), 0.95),
-        lambda: running_left_hand_side(Reading(run, forged), 0.95),
+        lambda: LeftHandSide(run, forged).columns,
+        lambda: measured_interval(LeftHandSide(run, forged), 0.95),
+        lambda: running_left_hand_side(LeftHandSide(run, forged), 0.95),
         lambda: at_T(forged, np.ones((5, 1)), 3, 1),
         lambda: certify._interval(forged, np.ones((2, 3)), 0.95),
         lambda: forged.lhs.of_constant(S["L"]),

@@ -9,8 +9,9 @@ import torch
 import dfltheory as dfl
 from dfltheory import bounds
 from dfltheory.bounds import symbols as s
-from dfltheory.bounds.convex import mu, x_star_sq
 from dfltheory.errors import InputError
+
+mu, x_star_sq = s.mu, s.x_star_sq
 
 CONTRACTION = bounds.get("lean.gd_contraction")
 ETA = 0.4
@@ -52,5 +53,5 @@ def test_what_the_run_knows_cannot_be_given_otherwise():
 
 def test_a_task_without_a_minimizer_says_so():
     task = dfl.tasks.digits(m=3)
-    with pytest.raises(InputError, match="knows no minimizer x_star"):
+    with pytest.raises(InputError, match="has no minimizer x_star of f, which dist_sq needs"):
         dfl.verdicts.dist_sq(task, None, torch.zeros(1, task.d))

@@ -1,5 +1,6 @@
-"""A schedule is evaluated at constants that the task does not contradict."""
+"""A schedule and a verdict are evaluated at constants that neither the task nor the run contradicts."""
 
+import numpy as np
 import pytest
 
 import dfltheory as dfl
@@ -19,3 +20,24 @@ def test_a_schedule_accepts_a_larger_constant():
     usual = scheduled_algorithm("dfedsam.corollary_4_6", task, 100, K=2)
     careful = scheduled_algorithm("dfedsam.corollary_4_6", task, 100, K=2, L=2.0)
     assert careful.eta < usual.eta
+
+
+def trained():
+    task = dfl.tasks.quadratic(m=4, d=2, sigma=0.1, seed=0)
+    W, algorithm = dfl.graphs.metropolis(dfl.graphs.ring(4)), dfl.algorithms.DFedAvg(eta=0.001, K=2)
+    return dfl.train(algorithm, task, W, rounds=5, seeds=2, x0=np.ones(2), progress=False)
+
+
+def test_a_verdict_rejects_a_bound_on_gradients_that_the_run_exceeds():
+    """Otherwise the verdict calls a bound vacuous against B^2, which is false."""
+    run = trained()
+    longest = float(run.grad_norm_sq.max()) ** 0.5
+    with pytest.raises(InputError, match="B = "):
+        dfl.compare(run, "dfedsam.theorem_4_5", variant="corrected", B=0.99 * longest)
+    assert dfl.compare(run, "dfedsam.theorem_4_5", variant="corrected", B=1.01 * longest)
+
+
+@pytest.mark.parametrize("value", ["2", "two", None, [2.0, 2.0], [1.0, "2"]])
+def test_a_constant_is_a_number(value):
+    with pytest.raises(InputError, match="L = "):
+        dfl.compare(trained(), "dfedsam.theorem_4_5", variant="corrected", L=value)

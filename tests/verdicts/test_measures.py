@@ -12,11 +12,12 @@ import sympy as sp
 import dfltheory as dfl
 from dfltheory.bounds import GLOSSARY, LeftSide, Scope, Theorem
 from dfltheory.bounds.document import theorem_from_document, theorem_to_document
-from dfltheory.bounds.symbols import NEUTRAL, Quantity, define
+from dfltheory.bounds.symbols import Quantity
 from dfltheory.bounds.units import ONE
 from dfltheory.errors import InputError
-from dfltheory.verdicts import reading
-from dfltheory.verdicts.reading import Reading
+from dfltheory.verdicts.applicability import absent_values
+from dfltheory.verdicts.left_hand_side import LeftHandSide
+from dfltheory.verdicts.measures import DERIVED
 
 S = {name: entry.symbol for name, entry in GLOSSARY.items()}
 SCOPE = Scope(("DPSGD",), "symmetric", common_start=True, letters={"order": "combine-then-adapt", "eta": 0.5})
@@ -83,34 +84,23 @@ def test_starts_apart_in_one_flat_direction_are_apart_in_single_precision():
     assert "start at the same model" in verdict.reason
 
 
-def test_a_neutral_value_that_is_defined_later_counts():
-    from dfltheory.verdicts.applicable import ABSENT
-
-    try:
-        define(Quantity("late_letter", "l", ONE, "defined after the import", neutral=0.25))
-        assert ABSENT["late_letter"] == 0.25
-    finally:
-        GLOSSARY.pop("late_letter", None)
-        NEUTRAL.pop("late_letter", None)
+def test_a_neutral_value_counts_for_the_theorem_that_states_it():
+    theorem = about("grad_norm_sq", 1.0)
+    quantity = Quantity("own_share", "l", ONE, "a share of one's own", neutral=0.25)
+    assert absent_values(replace(theorem, quantities=(quantity,)))["own_share"] == 0.25
+    assert "own_share" not in absent_values(theorem)
 
 
-def test_a_file_defines_nothing_before_it_is_read_whole_and_no_neutral_value():
+def test_a_quantity_of_a_file_has_no_neutral_value():
     document = theorem_to_document(about("loss", 1.0))
     quantity = {
         "name": "gamma", "latex": "g", "meaning": "a trap", "open_low": False, "open_high": False,
         "whole": False, "step": False, "neutral": 0, "low": "0.0", "high": "inf",
         "unit": [[0, 1], [0, 1], [0, 1]],
     }  # fmt: skip
-    try:
-        with pytest.raises(InputError):
-            theorem_from_document(document | {"quantities": [quantity], "order": "yes"})
-        assert "gamma" not in GLOSSARY
-        theorem_from_document(document | {"quantities": [quantity], "parts": {"all": "gamma"}})
-        assert GLOSSARY["gamma"].neutral is None
-        assert "gamma" not in NEUTRAL
-    finally:
-        GLOSSARY.pop("gamma", None)
-        NEUTRAL.pop("gamma", None)
+    read = theorem_from_document(document | {"quantities": [quantity], "parts": {"all": "gamma"}})
+    assert read.glossary["gamma"].neutral is None
+    assert "gamma" not in read.neutral
 
 
 def test_a_formula_of_a_file_is_real():
@@ -145,20 +135,24 @@ def test_each_round_belongs_to_the_horizon_at_which_it_is_the_last():
     run = run_of(rounds=5)
     expected = {"mean": [1, 2, 3, 4, 5], "last": [5]}
     for aggregate, horizons in expected.items():
-        assert Reading(run, about("loss", 1.0, aggregate)).horizons.tolist() == horizons
+        assert LeftHandSide(run, about("loss", 1.0, aggregate)).horizons.tolist() == horizons
     printed = replace(dfl.bounds.get("dfedsam.theorem_4_5"), scope=SCOPE)  # the minimum over 1 <= t <= T
-    assert Reading(run, printed).rounds.tolist() == [1, 2, 3, 4, 5] == Reading(run, printed).horizons.tolist()
+    assert (
+        LeftHandSide(run, printed).rounds.tolist()
+        == [1, 2, 3, 4, 5]
+        == LeftHandSide(run, printed).horizons.tolist()
+    )
 
 
 def test_both_ends_of_rounding_are_away_from_a_gap_by_at_least_its_own_rounding():
     import torch
 
-    reading = Reading(run_of(1e6, rounds=5, dtype=torch.float32), about("f_gap", 1.0))
+    reading = LeftHandSide(run_of(1e6, rounds=5, dtype=torch.float32), about("f_gap", 1.0))
     eps, size = np.finfo(np.float32).eps, 1e6 * np.sqrt(2)
     shift = (eps * size) ** 2 / 2  # f of a model that is rounded by one unit, L = 1
     assert reading.raised(3.0) >= 3.0 + shift
     assert reading.lowered(3.0) <= 3.0 - shift
-    exact = Reading(run_of(rounds=5), about("f_gap", 1.0))
+    exact = LeftHandSide(run_of(rounds=5), about("f_gap", 1.0))
     assert exact.lowered(3.0) == pytest.approx(3.0, rel=1e-12) == exact.raised(3.0)
 
 
@@ -166,6 +160,6 @@ def test_both_ends_of_rounding_are_away_from_a_gap_by_at_least_its_own_rounding(
 def test_a_gap_of_rounding_is_zero_and_a_true_one_stays(f_star):
     eps, losses = 2.0**-52, np.array([[f_star - 1e-9, f_star + 1e-9, f_star - 1e-3, f_star + 1e-3]])
     facts, constants = SimpleNamespace(eps=eps), SimpleNamespace(f_star=f_star)
-    gap = reading._f_gap(SimpleNamespace(facts=facts, constants=constants, loss=losses))
+    gap = DERIVED["f_gap"].compute(SimpleNamespace(facts=facts, constants=constants, loss=losses))
     assert gap[0, 0] == 0.0 < gap[0, 1] < 2e-9  # 16 eps (|f| + |f*|) = 7.1e-9
     assert gap[0, 2:] == pytest.approx([-1e-3, 1e-3], rel=1e-5)

@@ -10,12 +10,14 @@ import torch
 import dfltheory as dfl
 from dfltheory.bounds import Condition, LeftSide, Scope, Theorem
 from dfltheory.bounds import symbols as s
-from dfltheory.bounds.convex import mu, strongly_convex, x_star_sq
+from dfltheory.bounds.convex import strongly_convex
 from dfltheory.bounds.symbols import LENGTH_SQ
 from dfltheory.counterexamples.certify import certify
 from dfltheory.counterexamples.problems import RampTask
 from dfltheory.training.history import History
-from dfltheory.verdicts.reading import bound_error
+from dfltheory.verdicts.rounding import bound_error
+
+mu, x_star_sq = s.mu, s.x_star_sq
 
 
 def disagreement(power: int) -> Theorem:

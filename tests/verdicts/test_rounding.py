@@ -15,8 +15,9 @@ from dfltheory.bounds.symbols import GRADIENT, GRADIENT_SQ, LENGTH, LENGTH_SQ, O
 from dfltheory.counterexamples.certify import certify
 from dfltheory.counterexamples.problems import RampTask
 from dfltheory.training.history import History
-from dfltheory.verdicts.reading import Reading, underflows
-from dfltheory.verdicts.rounding import LEAST, Sizes, measure_error, memory_of
+from dfltheory.verdicts.left_hand_side import LeftHandSide
+from dfltheory.verdicts.measures import Sizes, memory_of
+from dfltheory.verdicts.rounding import LEAST, measure_error, underflows
 from tests.identities import IDENTITIES, Descent, Gossip, case, drawn
 
 STARTS = 5
@@ -255,7 +256,7 @@ def test_momentum_and_duals_repeat_errors():
 def test_sizes_of_a_run_are_kept_in_its_file(tmp_path):
     run, theorem = ordinary("mean of different clients", 1)
     again = History.load(run.save(tmp_path / "run.safetensors"))
-    assert Reading(again, theorem).sizes == Reading(run, theorem).sizes
+    assert LeftHandSide(again, theorem).sizes == LeftHandSide(run, theorem).sizes
     assert run.model_sq.shape == run.loss.shape
     assert (run.x0_gradient_sq > 10 * run.grad_norm_sq[:, 0]).all()
 

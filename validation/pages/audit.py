@@ -22,9 +22,9 @@ from dfltheory.checks.headlines import examined, name_of
 from dfltheory.checks.run import CHECKS, audit
 from dfltheory.errors import InputError
 from dfltheory.files import write_text
-from validation.pages.errata_entries import archived_findings, coverage_lines, entry_lines, refutation
-from validation.papers import EXAMINATION, PAPERS, errata
-from validation.papers.erratum import FALSE, FOUND_BY, SEVERITIES, Erratum
+from validation.pages.errata_entries import coverage_lines, entry_lines, machine_checks, refutation
+from validation.papers import EXAMINATION, PAPERS
+from validation.papers.erratum import FALSE, FOUND_BY, SEVERITIES, Erratum, errata
 
 CODE = (*AUDITING, EXAMINATION.parent)
 """The code from which the page follows."""
@@ -111,10 +111,10 @@ def markdown(findings: Iterable[Finding], docs: Path | None = None) -> str:
 
 def _origins() -> str:
     """How many entries were found in which way, and how many corrections a machine verified."""
-    entries = [(erratum, archived_findings(erratum)) for paper in PAPERS for erratum in errata(paper)]
-    found = Counter(erratum.found_by for erratum, _ in entries)
+    entries = [erratum for paper in PAPERS for erratum in errata(paper)]
+    found = Counter(erratum.found_by for erratum in entries)
     ways = ", ".join(f"{found[way]} by {way}" for way in FOUND_BY if found[way])
-    verified = sum(bool(archived["correction_verified"]) for _, archived in entries)
+    verified = sum(bool(machine_checks(erratum)) for erratum in entries)
     return (
         f"Of {len(entries)} entries, {ways}. A machine verified the correction of {verified}; the others "
         "were verified by reading alone, or are refuted as well, as their entries say."

@@ -6,15 +6,23 @@ them below the page's mark.
 
 from __future__ import annotations
 
+import inspect
+import re
 import sys
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from dfltheory.errors import InputError
-from dfltheory.experiments.config.fields_table import fields_page
+from dfltheory.experiments.schema import FILE_SECTIONS, Outline
 from dfltheory.files import write_text
+from dfltheory.markdown import table
+from dfltheory.training.document import NAMED, section_model
+from dfltheory.training.options import builder, names_of
 
-MARK = "<!-- below: `dfltheory sweep --fields` -->"
+MARK = "<!-- below: written by validation/pages/config.py -->"
 """The line above the generated part of the page."""
+_PARAMETERS = "Parameters\n----------\n"
 
 
 def renew(page: Path) -> None:
@@ -29,6 +37,98 @@ def renew(page: Path) -> None:
     if not mark:
         raise InputError(f"{page} has no line {MARK}")
     write_text(page, f"{written}{MARK}\n\n{fields_page()}\n")
+
+
+def fields_page() -> str:
+    """Return the fields as Markdown tables, section by section."""
+    outline = Outline.model_json_schema()["properties"]
+    title = [("`title`", outline["title"]["description"])]
+    parts = ["### Above the first section", table(["field", "meaning"], title)]
+    for section in FILE_SECTIONS:
+        parts += _section(section)
+    return "\n\n".join([*parts, "### `[sweep]`", outline["sweep"]["description"]])
+
+
+def _section(title: str) -> list[str]:
+    """Return the heading, description and tables of one section."""
+    model = FILE_SECTIONS[title]
+    schema = model.model_json_schema()
+    rows = [
+        (f"`{name}`", words(field), _default(name, schema), field.get("description", ""))
+        for name, field in schema["properties"].items()
+    ]
+    description = " ".join((inspect.getdoc(model) or "").split())
+    parts = [f"### `[{title}]`", description, table(["field", "must be", "default", "meaning"], rows)]
+    if title in NAMED:
+        names: dict[tuple[str, str], list[str]] = {}
+        for name in names_of(title):
+            names.setdefault((_keys(title, name), meaning(title, name)), []).append(f"`{name}`")
+        heads = ["name", "further keys, with their defaults", "meaning"]
+        parts.append(table(heads, [(", ".join(those), *row) for row, those in names.items()]))
+    return parts
+
+
+def _default(name: str, schema: Mapping[str, Any]) -> str:
+    if name in schema.get("required", ()):
+        return "required"
+    return _shown(schema["properties"][name].get("default"))
+
+
+def words(field: Mapping[str, Any]) -> str:
+    """Return the JSON schema of a field in words: an integer >= 1, "a" or "b", a list."""
+    if "anyOf" in field:
+        alternatives = [words(kind) for kind in field["anyOf"] if kind.get("type") != "null"]
+        return " or ".join(dict.fromkeys(alternatives))
+    if "enum" in field:
+        return " or ".join(f'"{value}"' for value in field["enum"])
+    if field.get("type") == "array":
+        return _list_in_words(field)
+    names = {"integer": "an integer", "number": "a number", "boolean": "true or false", "string": "text"}
+    names["object"] = "a table"
+    limits = {"minimum": ">=", "exclusiveMinimum": ">", "maximum": "<=", "exclusiveMaximum": "<"}
+    said = [f"{sign} {field[limit]:g}" for limit, sign in limits.items() if limit in field]
+    return " ".join([names.get(field.get("type", ""), "a value"), " and ".join(said)]).rstrip()
+
+
+def _list_in_words(field: Mapping[str, Any]) -> str:
+    each = words(field.get("items", {}))
+    return f"a list ({each} each)"
+
+
+def meaning(section: str, name: str) -> str:
+    """Return what a docstring says about the options of a name, in one line of Markdown."""
+    text = inspect.getdoc(builder(section, name)) or ""
+    if section == "task" and _PARAMETERS in text:
+        block = text.partition(_PARAMETERS)[2].partition("\n\n")[0]
+        entries = re.sub(r"\n +", " ", block).split("\n")
+        text = "; ".join(re.sub(r"^([\w, ]+) :", lambda m: f"`{m[1].strip()}`:", line) for line in entries)
+    elif section == "algorithm":
+        text = text.partition("Parameters:")[2].partition("Source:")[0]
+    else:
+        text = text.partition("\n\nParameters\n")[0]
+    text = re.sub(r":\w+:`~?\.?([\w.]+)`", r"`\1`", text)  # Sphinx's roles
+    return " ".join(text.replace("``", "`").replace("|", "\\|").replace("*", "\\*").split())
+
+
+def _keys(section: str, name: str) -> str:
+    """Return the options of a name with their defaults."""
+    schema = section_model(section, name).model_json_schema()
+    own = FILE_SECTIONS[section].model_fields
+    keys = []
+    for option, field in schema["properties"].items():
+        if option in own:
+            continue
+        required = option in schema.get("required", ()) or field.get("required")
+        keys.append(f"`{option}` {'(required)' if required else _shown(field.get('default'))}".rstrip())
+    return ", ".join(keys) or "none"
+
+
+def _shown(default: Any) -> str:
+    if default is None:
+        return ""
+    if isinstance(default, bool):
+        return str(default).lower()
+    return f'"{default}"' if isinstance(default, str) else str(default)
 
 
 if __name__ == "__main__":

@@ -38,8 +38,9 @@ def entry_lines(erratum: Erratum, docs: Path | None) -> list[str]:
     lines = [anchor, f"*{erratum.place}.* {erratum.cause}\n", f"{provenance(erratum)}\n"]
     for words, latex in corrected_terms(erratum):
         lines += [f"{words}\n", *_formula(latex)]
-    for claim, conditions in erratum.conditions.items():
-        shown = ", ".join(f"${condition_latex(c, statement(claim))}$" for c in conditions)
+    for claim in erratum.conditions:
+        added = erratum.added_conditions(claim)
+        shown = ", ".join(f"${condition_latex(c, statement(claim))}$" for c in added)
         lines.append(f"To be demanded in `{claim}`: {shown}.\n")
     for claim, demanded in erratum.scope.items():
         shown = ", ".join(SCOPE_WORDS.get(name, f"{name} = {value}") for name, value in demanded.items())
@@ -151,14 +152,11 @@ def _refuted_by(paper: str, line: dict[str, Any]) -> str:
     return " ".join(line["how"].split())
 
 
-def verification(erratum: Erratum) -> str:
-    """How the correction was verified, in a sentence."""
-    archived, paper = archived_findings(erratum), erratum.id.split("-")[0].lower()
-    known = {line["place"]: line for line in examination(paper)["lines"]}
-    again = [known[p]["read_otherwise"] for p in erratum.lines if known[p].get("read_otherwise")]
-    wrong = [outcome for outcome in again if outcome["status"] == "refuted"]
-    if wrong:
-        return f"The correction is refuted as well: `{' '.join(wrong[0]['how'].split())}`."
+def machine_checks(erratum: Erratum) -> list[str]:
+    """What a machine verified of the correction of an entry, in words; nothing where it is refuted."""
+    archived, again = archived_findings(erratum), _read_again(erratum)
+    if _refuted_again(erratum):
+        return []
     ways = []
     if archived["correction_verified"] and archived.get("findings"):
         ways.append("with it in place, the checks that report the error no longer did")
@@ -169,7 +167,26 @@ def verification(erratum: Erratum) -> str:
         ways.append("it alone explains each saved counterexample above")
     if erratum.witness:
         ways.append("it alone excludes the witness")
+    return ways
+
+
+def verification(erratum: Erratum) -> str:
+    """How the correction was verified, in a sentence."""
+    wrong = _refuted_again(erratum)
+    if wrong:
+        return f"The correction is refuted as well: `{' '.join(wrong[0]['how'].split())}`."
+    ways = machine_checks(erratum)
     return f"Correction verified: {'; '.join(ways)}." if ways else "Correction verified by reading alone."
+
+
+def _read_again(erratum: Erratum) -> list[dict[str, Any]]:
+    """The archived evaluations of the lines of an entry, read as corrected."""
+    known = {line["place"]: line for line in examination(erratum.id.split("-")[0].lower())["lines"]}
+    return [known[p]["read_otherwise"] for p in erratum.lines if known[p].get("read_otherwise")]
+
+
+def _refuted_again(erratum: Erratum) -> list[dict[str, Any]]:
+    return [outcome for outcome in _read_again(erratum) if outcome["status"] == "refuted"]
 
 
 def coverage_lines(paper: str) -> list[str]:
@@ -204,6 +221,7 @@ __all__ = [
     "corrected_terms",
     "coverage_lines",
     "entry_lines",
+    "machine_checks",
     "provenance",
     "refutation",
     "verification",

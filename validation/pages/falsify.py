@@ -33,7 +33,7 @@ from validation.counterexamples.power import (
     unshown,
 )
 from validation.counterexamples.survey import outcome_file, searched
-from validation.papers import errata
+from validation.papers.erratum import errata
 
 OUTCOME = ("command", "key", "variant", "violated", "ratio", "evaluations", "seconds", "seed", "families")
 """What the page tells of every outcome."""

@@ -1,9 +1,10 @@
 """What was found out about the four papers: appendices, errata, refuted lines, proofs of corrections.
 
-Each paper is a folder with ``appendix.py`` (its lemmas and displays as statements), ``errata.py``,
-``refuted_lines.py``, ``witnesses.json`` and ``proof.py`` (proof scripts of the corrected statements).
-``examination.json`` is the archived result of the last
-examination of all displayed lines. ``python -m validation.papers PAPER`` evaluates the refuted lines again,
+Each paper is a folder with ``appendix.toml`` (the lemmas and displays that errata cite, as a theorem file),
+``errata.toml``, ``refuted_lines.py``, ``witnesses.json`` and ``proof.py`` (proof scripts of the corrected
+statements).
+``examination.json`` is the archived result of the last examination of all displayed lines.
+``python -m validation.papers PAPER`` evaluates the refuted lines again,
 ``python -m validation.papers CLAIM`` audits one statement, as ``dfedsam.lemma_D3``, and checks its proof.
 """
 
@@ -15,8 +16,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from dfltheory.bounds import registry
+from dfltheory.bounds.registry import REGISTRY
 from dfltheory.bounds.theorem import Theorem
+from dfltheory.bounds.theorem_file import read_theorem_file
 from dfltheory.bounds.units import Expr
 from dfltheory.checks.finding import Finding
 from dfltheory.checks.run import audit_statement
@@ -25,22 +27,16 @@ from dfltheory.proofs.comparison import Checked
 from dfltheory.proofs.script import Corollary, Script
 
 PAPERS = ("dfedadmm", "dfedmdc", "dfedsam", "dfedsgpsm")
-EXAMINATION = Path(__file__).with_name("examination.json")
+FOLDER = Path(__file__).parent
+EXAMINATION = FOLDER / "examination.json"
 
 
 @cache
 def appendix(paper: str) -> tuple[Theorem, ...]:
-    """The lemmas, displays and definitions of a paper's appendix; none of a paper that has no folder."""
+    """The lemmas and displays of a paper's appendix that errata cite; none of a paper that has no folder."""
     if paper not in PAPERS:
         return ()
-    return importlib.import_module(f"validation.papers.{paper}.appendix").statements()
-
-
-def errata(paper: str) -> tuple[Any, ...]:
-    """The errata of a paper, in its own order; none of a paper that has no folder."""
-    if paper not in PAPERS:
-        return ()
-    return importlib.import_module(f"validation.papers.{paper}.errata").ERRATA
+    return read_theorem_file(FOLDER / paper / "appendix.toml").theorems
 
 
 @cache
@@ -70,13 +66,13 @@ def statement(claim: str) -> Theorem:
     for theorem in appendix(key.split(".")[0]):
         if (theorem.key, theorem.variant) == (key, variant or "printed"):
             return theorem
-    return registry.get(key, variant or "printed")
+    return REGISTRY.get(key, variant or "printed")
 
 
 def findings(claim: str) -> list[Finding]:
     """What the audit finds in a statement, next to the appendix of its paper."""
-    with registry.including(appendix(claim.split(".")[0])):
-        return audit_statement(statement(claim))
+    larger = REGISTRY.including(appendix(claim.split(".")[0]))
+    return audit_statement(statement(claim), registry=larger)
 
 
 def bound(claim: str) -> Expr:
@@ -94,7 +90,6 @@ __all__ = [
     "appendix",
     "bound",
     "checked",
-    "errata",
     "examination",
     "findings",
     "scripts",

@@ -15,14 +15,15 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from dfltheory.counterexamples.certify import known
+from dfltheory.counterexamples.candidate_values import counterexample_values
 from dfltheory.counterexamples.core import Batch
 from dfltheory.counterexamples.divergence import Divergence, grown
 from dfltheory.counterexamples.document import built, read_document
 from dfltheory.counterexamples.members import MEMBERS, Member, Numbers
 from dfltheory.errors import InputError
-from dfltheory.verdicts.applicable import common_start
-from validation.papers import PAPERS, errata, statement
+from dfltheory.verdicts.applicability import common_start
+from validation.papers import PAPERS, statement
+from validation.papers.erratum import errata
 
 if TYPE_CHECKING:
     from dfltheory.bounds.theorem import Theorem
@@ -161,7 +162,7 @@ def _instance(name: str, theorem: Theorem, corrected: Theorem, document: Mapping
         return Explanation(name, claim, "hypothesis excludes it", before, math.nan, "smooth samples")
     if corrected.scope.common_start and not theorem.scope.common_start and not common_start(run):
         return Explanation(name, claim, "hypothesis excludes it", before, math.nan, "a common start")
-    values = known(run, corrected, batch, instance.rounds) | {"T": saved["T"]}
+    values = counterexample_values(run, corrected, batch, instance.rounds) | {"T": saved["T"]}
     at = {n: float(np.max(values[n])) for n in corrected.needs}
     for condition, _, ok in corrected.check_conditions(**at):
         if not ok and condition not in theorem.conditions:

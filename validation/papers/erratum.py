@@ -1,16 +1,29 @@
-"""Errata as plain records: where a mistake begins, how it was found, and what is right instead."""
+"""Errata as plain records: where a mistake begins, how it was found, and what is right instead.
+
+``validation/papers/<paper>/errata.toml`` holds those of one paper, in its own order; :func:`read_errata`
+reads them. Formulas are written as in theorem files.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
+from pathlib import Path
 from typing import Any, Literal, get_args
 
+import sympy as sp
+
 from dfltheory.bounds.clauses import Condition, Definition
+from dfltheory.bounds.comparisons import conditions_of
+from dfltheory.bounds.formulas import read_comparison, read_formula
+from dfltheory.bounds.symbols import GLOSSARY
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.bounds.units import Expr
 from dfltheory.errors import InputError
-from validation.papers import statement
+from validation.papers import FOLDER, PAPERS, statement
 
 Severity = Literal["the statement is false", "does not follow, repairable", "constant", "typo", "loose"]
 SEVERITIES: tuple[Severity, ...] = get_args(Severity)
@@ -25,6 +38,7 @@ FoundBy = Literal[
 ]
 FOUND_BY: tuple[FoundBy, ...] = get_args(FoundBy)
 GENERAL_CHECK, PROOF_STEP, PROOF_LINE, SEARCH, READER = FOUND_BY
+Text = Mapping[str, Mapping[str, str]]
 
 
 @dataclass(frozen=True)
@@ -42,16 +56,16 @@ class Erratum:
     origin : the claim in which it begins; empty where no statement has it, as in a table
     bears_on : theorems, corollaries and rates of the main text that it affects
     terms : claim -> term -> corrected formula; 0 removes a term. A statement of one term calls it ``bound``
-    definitions : meaning of symbols of these formulas that the claims do not define
-    conditions : claim -> conditions to be added
+    definitions : symbols of these formulas that the claims do not define; as in theorem files
+    conditions : claim -> name -> comparison to be added
     scope : claim -> fields of the scope to be demanded
     holds : what holds in place of a false inequality, in words
     corrected : the claim of the corrected statement
     refutes : claims whose saved counterexamples this correction alone explains
         (:mod:`validation.papers.causes`)
     lines : places of the refuted lines that it makes false
-    witness : the claim that ``docs/witnesses/ID.json`` refutes, a family of problems that no search draws
-        (:mod:`validation.papers.witness_families`)
+    witness : the claim that ``docs/witnesses/ID.json`` refutes, a family of problems that no search draws;
+        ``dfltheory falsify --replay`` measures it again
     """
 
     id: str
@@ -60,15 +74,15 @@ class Erratum:
     cause: str
     found_by: FoundBy
     origin: str = ""
-    bears_on: tuple[str, ...] = ()
-    terms: Mapping[str, Mapping[str, Expr]] = field(default_factory=dict)
-    definitions: tuple[Definition, ...] = ()
-    conditions: Mapping[str, tuple[Condition, ...]] = field(default_factory=dict)
+    bears_on: Sequence[str] = ()
+    terms: Text = field(default_factory=dict)
+    definitions: Mapping[str, Any] = field(default_factory=dict)
+    conditions: Text = field(default_factory=dict)
     scope: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    holds: tuple[str, ...] = ()
+    holds: Sequence[str] = ()
     corrected: str = ""
-    refutes: tuple[str, ...] = ()
-    lines: tuple[str, ...] = ()
+    refutes: Sequence[str] = ()
+    lines: Sequence[str] = ()
     witness: str = ""
 
     def __post_init__(self) -> None:
@@ -79,6 +93,14 @@ class Erratum:
             if value not in allowed:
                 raise InputError(f"{self.id}: {name} = {value!r} must be one of {', '.join(allowed)}")
 
+    def added_conditions(self, claim: str) -> tuple[Condition, ...]:
+        """The conditions that this erratum adds to a statement."""
+        symbols = _symbols(statement(claim), ())
+        added: list[Condition] = []
+        for name, text in self.conditions.get(claim, {}).items():
+            added += conditions_of(name, *read_comparison(text, symbols))
+        return tuple(added)
+
     def correction(self, claim: str) -> Theorem:
         """A statement with this erratum's corrected terms, conditions and scope alone.
 
@@ -88,37 +110,90 @@ class Erratum:
             The erratum corrects a term that the statement, which has one term, does not have.
         """
         theorem = statement(claim)
-        terms = self.terms.get(claim, {})
+        texts = self.terms.get(claim, {})
+        definitions = self._definitions(theorem, texts.values())
+        symbols = _symbols(theorem, definitions)
+        terms = {name: read_formula(text, symbols) for name, text in texts.items()}
         unknown = set(terms) - set(theorem.parts) if len(theorem.parts) == 1 else set()
         if unknown:
             raise InputError(f"{self.id}: terms {sorted(unknown)} of {theorem} must be {list(theorem.parts)}")
         parts = {name: part for name, part in {**theorem.parts, **terms}.items() if part != 0}
-        defined = {definition.symbol for definition in theorem.definitions}
-        used = {symbol for formula in terms.values() for symbol in formula.free_symbols} - defined
-        added = tuple(definition for definition in self.definitions if definition.symbol in used)
         return replace(
             theorem,
             parts=parts,
-            conditions=(*theorem.conditions, *self.conditions.get(claim, ())),
-            definitions=(*theorem.definitions, *added),
+            conditions=(*theorem.conditions, *self.added_conditions(claim)),
+            definitions=(*theorem.definitions, *definitions),
             scope=replace(theorem.scope, **self.scope.get(claim, {})),
         )
 
+    def _definitions(self, theorem: Theorem, formulas: Iterable[str]) -> list[Definition]:
+        """The definitions that formulas need and the statement lacks. Each needs earlier ones alone."""
+        tables = {name: _table(entry) for name, entry in self.definitions.items()}
+        known = {definition.symbol.name for definition in theorem.definitions}
+        needed = _names(formulas)
+        for name in reversed(tables):
+            if name in needed:
+                needed |= _names([tables[name]["formula"]])
+        found: list[Definition] = []
+        for name in (name for name in tables if name in needed - known):
+            found.append(_definition(name, tables[name], _symbols(theorem, found)))
+        return found
+
+
+@cache
+def errata(paper: str) -> tuple[Erratum, ...]:
+    """The errata of a paper, in its own order; none of a paper that has no folder."""
+    return read_errata(FOLDER / paper / "errata.toml") if paper in PAPERS else ()
+
+
+def read_errata(file: Path) -> tuple[Erratum, ...]:
+    """The errata of a TOML file.
+
+    Raises
+    ------
+    InputError
+        A record has a field that errata do not have, lacks one, or has another severity or source.
+    """
+    found = []
+    for record in tomllib.loads(file.read_text(encoding="utf-8"))["erratum"]:
+        try:
+            found.append(Erratum(**record))
+        except TypeError as wrong:
+            raise InputError(f"{file}: {record.get('id', 'a record without id')}: {wrong}") from None
+    return tuple(found)
+
+
+def _symbols(theorem: Theorem, definitions: Sequence[Definition]) -> dict[str, Expr]:
+    """The symbols that a formula about a statement may contain, by name."""
+    symbols: dict[str, Expr] = {name: quantity.symbol for name, quantity in GLOSSARY.items()}
+    symbols |= {quantity.name: quantity.symbol for quantity in theorem.quantities}
+    return symbols | {d.symbol.name: d.symbol for d in (*theorem.definitions, *definitions)}
+
+
+def _names(formulas: Iterable[str]) -> set[str]:
+    return set(re.findall(r"[A-Za-z_]\w*", " ".join(formulas)))
+
+
+def _table(entry: Any) -> Mapping[str, str]:
+    """A definition, written as a formula alone or as a table."""
+    return {"formula": entry} if isinstance(entry, str) else entry
+
+
+def _definition(name: str, table: Mapping[str, str], symbols: Mapping[str, Expr]) -> Definition:
+    symbol = sp.Symbol(name, **{table.get("sign", "real"): True})
+    formula = read_formula(table["formula"], symbols)
+    return Definition(symbol, formula, table.get("latex", name), table.get("meaning", ""))
+
 
 __all__ = [
-    "CONSTANT",
     "FALSE",
     "FOUND_BY",
     "GENERAL_CHECK",
-    "LOOSE",
-    "PROOF_LINE",
     "PROOF_STEP",
-    "READER",
-    "REPAIRABLE",
-    "SEARCH",
     "SEVERITIES",
-    "TYPO",
     "Erratum",
     "FoundBy",
     "Severity",
+    "errata",
+    "read_errata",
 ]

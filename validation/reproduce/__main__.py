@@ -13,15 +13,14 @@ from dfltheory.errors import UnknownNameError
 from dfltheory.files import write_text
 from dfltheory.markdown import table
 from validation.reproduce.items import Item
+from validation.reproduce.items import items as trained_items
 from validation.reproduce.scales import SCALES
-from validation.reproduce.spectral import Spectral
+from validation.reproduce.spectral import SPECTRAL, Spectral
 
 
 def items() -> dict[str, Item | Spectral]:
     """Every table and figure by its key."""
-    from validation.reproduce import dfedadmm, dfedmdc, dfedsam, dfedsgpsm
-
-    return {item.key: item for paper in (dfedsam, dfedadmm, dfedsgpsm, dfedmdc) for item in paper.ITEMS}
+    return {**trained_items(), SPECTRAL.key: SPECTRAL}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

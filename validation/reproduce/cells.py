@@ -25,16 +25,8 @@ from dfltheory.identity import value_digest
 from dfltheory.tasks.images import ImageSet, load
 from dfltheory.training.instance import make_network
 from dfltheory.training.oracle import RoundOracle
-from validation.paper_setups import PaperSetup, paper_setup
+from validation.paper_setups import PaperSetup, paper_file, paper_setup
 from validation.reproduce.scales import PAPERS_CLIENTS, Scale, pooled_cnn
-
-MODELS = {
-    "dfedsam": {"cifar10": "vgg11", "cifar100": "resnet18", "fashion_mnist": "mnist_2nn"},
-    "dfedadmm": {"mnist": "mnist_2nn", "cifar10": "cifar_cnn", "cifar100": "resnet18"},
-    "dfedsgpsm": {"mnist": "mnist_2nn", "cifar10": "cifar_cnn", "cifar100": "resnet18"},
-    "dfedmdc": dict.fromkeys(("cifar10", "cifar100", "tiny_imagenet"), "resnet18"),
-}
-"""Each paper's networks. DFedSAM's figure 2 does not say its network for Fashion-MNIST."""
 
 TOPOLOGIES = {"ring": "ring", "grid": "grid", "exp": "exponential", "full": "complete"}
 """The papers' names of fixed topologies; ``random`` is their time-varying one."""
@@ -59,6 +51,11 @@ class Cell:
     rounds: int | None = None
     personal: bool = False
     probe: bool = False
+
+    @property
+    def papers_model(self) -> str:
+        """The paper's network for this data set."""
+        return paper_file(self.paper)["models"][self.dataset]
 
     def setup(self) -> PaperSetup:
         """The paper's set-up of the method, with this cell's changes."""
@@ -92,7 +89,7 @@ class Cell:
             "task": {
                 "name": self.dataset,
                 "m": m,
-                "model": own.model or MODELS[self.paper][self.dataset],
+                "model": own.model or self.papers_model,
                 "batch": own.batch,
                 "seed": seed,
                 "sampling": "epochs",
@@ -103,7 +100,7 @@ class Cell:
             "epochs": dict(setup.epochs),
             "run": {"rounds": rounds, "seed": seed, "evaluate_every": max(1, rounds // scale.measurements)},
             "images": {"train": own.images and own.images * own.clients, "test": own.tests},
-            "papers_model": MODELS[self.paper][self.dataset],
+            "papers_model": self.papers_model,
             "probe": self.probe,
         }
         return told | ({"topology": self._network(m)} if setup.cls.needs_topology else {})

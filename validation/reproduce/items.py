@@ -1,21 +1,25 @@
-"""What a table or figure of a paper is: entries by row and column, printed numbers, orderings."""
+"""What a table or figure of a paper is: entries by row and column, printed numbers, orderings.
+
+``papers/<paper>.toml`` holds those of one paper; :func:`items` reads all of them.
+"""
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, Literal
 
 from dfltheory.errors import InputError
-from validation.reproduce.cells import TOPOLOGIES, Cell, Result
+from validation.paper_setups import PAPERS, paper_file
+from validation.reproduce.cells import Cell, Result
 
 Entry = tuple[str, str]
 """(row, column)."""
 Printed = float | str | None
-"""A number as printed, text where the paper prints text (``>300``), None where it prints nothing."""
+"""A number as printed, text where the paper prints text (``>300``, ``-``), None where it cannot be read."""
 
 
 @dataclass(frozen=True)
@@ -28,48 +32,95 @@ class Measure:
     unit: str = "%"
 
 
-ACCURACY = Measure("test accuracy of the mean model", lambda r: r.last("accuracy"))
-TRAIN = Measure("training accuracy of the mean model", lambda r: _final(r, "train_accuracy"))
-GAP = Measure(
-    "training less test accuracy", lambda r: _final(r, "train_accuracy") - r.last("accuracy"), "less"
-)
-PERSONAL = Measure(
-    "mean over clients of a client's own model's accuracy on its own test images",
-    lambda r: r.last("client_accuracy"),
-)
-SHARPNESS = Measure(
-    "largest Hessian eigenvalue of f at the mean model", lambda r: _final(r, "sharpness"), "less", ""
-)
-
-
-def rounds_to(accuracy: float, personal: bool = False) -> Measure:
-    """The first measured round with so many percent of accuracy; inf where it never came."""
-    measure = "client_accuracy" if personal else "accuracy"
-    return Measure(f"rounds to {accuracy:g} %", lambda r: r.rounds_to(accuracy, measure), "less", "rounds")
-
-
 def _final(result: Result, name: str) -> float:
     return float(result.final.get(name, math.nan))
 
 
+def _accuracy(result: Result) -> float:
+    return result.last("accuracy")
+
+
+def _personal(result: Result) -> float:
+    return result.last("client_accuracy")
+
+
+def _train(result: Result) -> float:
+    return _final(result, "train_accuracy")
+
+
+def _gap(result: Result) -> float:
+    return _train(result) - _accuracy(result)
+
+
+def _sharpness(result: Result) -> float:
+    return _final(result, "sharpness")
+
+
+MEASURES = {
+    "accuracy": Measure("test accuracy of the mean model", _accuracy),
+    "train": Measure("training accuracy of the mean model", _train),
+    "gap": Measure("training less test accuracy", _gap, "less"),
+    "personal": Measure(
+        "mean over clients of a client's own model's accuracy on its own test images", _personal
+    ),
+    "sharpness": Measure("largest Hessian eigenvalue of f at the mean model", _sharpness, "less", ""),
+}
+
+
+def rounds_to(accuracy: float, *, personal: bool = False) -> Measure:
+    """The first measured round with so many percent of accuracy; inf where it never came."""
+    measure = "client_accuracy" if personal else "accuracy"
+
+    def rounds(result: Result) -> float:
+        return result.rounds_to(accuracy, measure)
+
+    return Measure(f"rounds to {accuracy:g} %", rounds, "less", "rounds")
+
+
 @dataclass(frozen=True)
 class Line:
-    """A row or a column: its label, what it sets of a :class:`.cells.Cell`, and a column's own measure."""
+    """A row or a column: its label and what it sets of a :class:`.cells.Cell`; a column may have its own
+    measure, or the accuracy to which rounds are counted (``target``)."""
 
     label: str
     sets: Mapping[str, Any] = field(default_factory=dict)
-    measure: Measure | None = None
+    measure: str = ""
+    target: float | None = None
 
 
 @dataclass(frozen=True)
 class Order:
-    """What the paper reads from its table: of each two rows (or columns) of ``beats`` the first is the
-    better one, in every entry that they have in ``along`` (columns, or rows; empty: all)."""
+    """What the paper reads from its table, in every entry of ``along`` (columns, or rows; empty: all).
+
+    Each of ``better`` is better than each of ``over``, or each line of ``rising`` columns than the one before
+    it, or of each two lines of ``pairs`` the first than the second.
+    """
 
     text: str
-    beats: tuple[tuple[str, str], ...]
-    along: tuple[str, ...] = ()
+    better: Sequence[str] = ()
+    over: Sequence[str] = ()
+    rising: Sequence[str] = ()
+    pairs: Sequence[tuple[str, str]] = ()
+    along: Sequence[str] = ()
     of: Literal["rows", "columns"] = "rows"
+
+    @property
+    def compares_columns(self) -> bool:
+        return bool(self.rising) or self.of == "columns"
+
+    @property
+    def beats(self) -> list[tuple[str, str]]:
+        """Lines of which the first is the better one."""
+        product = [(a, b) for a in self.better for b in self.over if a != b]
+        return [*product, *((b, a) for a, b in pairwise(self.rising)), *self.pairs]
+
+
+@dataclass(frozen=True)
+class Panel:
+    """Rows that share a panel, where curves have a single column."""
+
+    title: str
+    rows: Sequence[str]
 
 
 @dataclass(frozen=True)
@@ -79,8 +130,7 @@ class Item:
     ``key``: ``<paper>.table_<n>`` or ``<paper>.figure_<n>``; ``setting``: the paper's, in words; ``base``:
     what all entries have in common; ``printed``: row -> its printed numbers, in the order of the columns
     (empty where the paper only draws); ``form``: how it is drawn; ``unsaid``: what the paper leaves open, and
-    what is taken for it; ``axis``: what curves are drawn over, so many a round (``per_round`` of a row; 1);
-    ``panels``: rows that share one, where curves have a single column.
+    what is taken for it; ``axis``: what curves are drawn over, so many a round (``per_round`` of a row; 1).
     """
 
     key: str
@@ -88,16 +138,16 @@ class Item:
     source: str
     setting: str
     base: Mapping[str, Any]
-    rows: tuple[Line, ...]
-    columns: tuple[Line, ...]
-    measure: Measure = ACCURACY
+    rows: Sequence[Line]
+    columns: Sequence[Line]
+    measure: str = "accuracy"
     printed: Mapping[str, Sequence[Printed]] = field(default_factory=dict)
-    orders: tuple[Order, ...] = ()
+    orders: Sequence[Order] = ()
     form: Literal["bars", "curves", "surfaces"] = "bars"
     unsaid: str = ""
     axis: str = "round"
     per_round: Mapping[str, int] = field(default_factory=dict)
-    panels: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    panels: Sequence[Panel] = ()
 
     def __post_init__(self) -> None:
         for row, numbers in self.printed.items():
@@ -131,14 +181,17 @@ class Item:
         }
 
     def measures(self, column: str) -> Measure:
-        """What a column tells."""
-        return self.columns[self.column_labels.index(column)].measure or self.measure
+        """What a column shows."""
+        line = self.columns[self.column_labels.index(column)]
+        if line.target is not None:
+            return rounds_to(line.target, personal=self.measure == "personal")
+        return MEASURES[line.measure or self.measure]
 
     def pairs(self, order: Order) -> list[tuple[Entry, Entry]]:
         """The entries that an order compares, the better one first."""
-        if order.of == "rows":
-            return [((a, c), (b, c)) for c in order.along or self.column_labels for a, b in order.beats]
-        return [((r, a), (r, b)) for r in order.along or self.row_labels for a, b in order.beats]
+        if order.compares_columns:
+            return [((r, a), (r, b)) for r in order.along or self.row_labels for a, b in order.beats]
+        return [((a, c), (b, c)) for c in order.along or self.column_labels for a, b in order.beats]
 
     def number(self, entry: Entry) -> Printed:
         """What the paper prints there."""
@@ -156,53 +209,23 @@ def merged(*parts: Mapping[str, Any]) -> dict[str, Any]:
     return whole
 
 
-FIXED = tuple(Line(name.capitalize(), {"topology": name}) for name in TOPOLOGIES)
-"""A column for each fixed topology, from sparse to dense."""
-FIXED_NAMES = [line.label for line in FIXED]
-DIVISIONS = {"Dir 0.3": "dirichlet 0.3", "Dir 0.6": "dirichlet 0.6", "IID": "iid"}
-"""The divisions that three of the papers compare."""
-
-
-def divided(datasets: Mapping[str, str]) -> tuple[Line, ...]:
-    """A column for each image set (label -> name) and division."""
-    return tuple(
-        Line(f"{label} {division}", {"dataset": name, "partition": kind})
-        for label, name in datasets.items()
-        for division, kind in DIVISIONS.items()
-    )
-
-
-NAMES = {"DFedSAM-MGS": "dfedsam-mgs", "DFedSGPSM-S": "dfedsgpsm-s"}
-"""Methods whose names in the set-ups are not their labels in lower case without hyphens."""
-
-
-def methods(labels: str | Iterable[str]) -> tuple[Line, ...]:
-    """A row for each method, by its label in the paper."""
-    return tuple(Line(n, {"method": NAMES.get(n, n.lower().replace("-", ""))}) for n in listed(labels))
-
-
-def varied(form: str, name: str, values: Iterable[Any], part: str = "") -> tuple[Line, ...]:
-    """A line for each value of one setting (of ``part``, as letters or epochs); ``form`` makes its label."""
-    return tuple(Line(form.format(v), {part: {name: v}} if part else {name: v}) for v in values)
-
-
-def listed(labels: str | Iterable[str]) -> list[str]:
-    """Labels in a text, with commas between them."""
-    return labels.split(", ") if isinstance(labels, str) else list(labels)
+def method_row(label: str) -> Line:
+    """A row of one method, by its label in the paper."""
+    names = {"DFedSAM-MGS": "dfedsam-mgs", "DFedSGPSM-S": "dfedsgpsm-s"}
+    return Line(label, {"method": names.get(label, label.lower().replace("-", ""))})
 
 
 def rows_of(text: str) -> dict[str, list[Printed]]:
-    """The numbers of a printed table: one line a row, ``label | number number ...``; ``-`` is nothing. A row
-    may go on in a later line with its label."""
-    table: dict[str, list[Printed]] = {}
+    """The numbers of a printed table: one line a row, ``label | number number ...``."""
+    table = {}
     for line in text.strip().splitlines():
         label, _, numbers = line.partition("|")
-        table.setdefault(label.strip(), []).extend(map(_printed, numbers.split()))
+        table[label.strip()] = list(map(_printed, numbers.split()))
     return table
 
 
 def _printed(word: str) -> Printed:
-    if word == "-":
+    if word == "?":
         return None
     try:
         return float(word)
@@ -210,62 +233,35 @@ def _printed(word: str) -> Printed:
         return word
 
 
-def best(
-    better: str | Iterable[str], over: str | Iterable[str], text: str, columns: str | Iterable[str] = ()
-) -> Order:
-    """In every one of the columns (empty: all), each row of ``better`` is better than each of ``over``."""
-    beats = tuple((a, b) for a in listed(better) for b in listed(over) if a != b)
-    return Order(text, beats, tuple(listed(columns)))
+def items() -> dict[str, Item]:
+    """Every trained table and figure by its key."""
+    found = {}
+    for paper in PAPERS:
+        for record in paper_file(paper)["item"]:
+            item = _item(paper_file(paper), record)
+            found[item.key] = item
+    return found
 
 
-def rising(columns: Iterable[str], text: str, rows: Iterable[str] = ()) -> Order:
-    """In every row, each of the columns is better than the one before it."""
-    return Order(text, tuple((b, a) for a, b in pairwise(columns)), tuple(rows), "columns")
-
-
-@dataclass(frozen=True)
-class Paper:
-    """What the items of one paper have in common: ``source``, ``setting`` and ``unsaid`` in words, what all
-    cells set, and the usual measure."""
-
-    key: str
-    source: str
-    setting: str
-    unsaid: str = ""
-    base: Mapping[str, Any] = field(default_factory=dict)
-    measure: Measure = ACCURACY
-
-    def item(
-        self,
-        name: str,
-        title: str,
-        setting: str,
-        columns: tuple[Line, ...],
-        printed: str = "",
-        *orders: Order,
-        rows: str | tuple[Line, ...] = (),
-        source: str = "",
-        unsaid: str = "",
-        base: Mapping[str, Any] | None = None,
-        panels: Mapping[str, tuple[Line, ...]] | None = None,
-        **more: Any,
-    ) -> Item:
-        """An item of this name, as ``table_2``. Rows are those printed, or those of all ``panels``, unless
-        others are given; of a longer printed table the first columns count."""
-        groups = panels or {}
-        numbers = {row: values[: len(columns)] for row, values in rows_of(printed).items()}
-        told = re.sub(r"(\d)([ab])$", r"\1(\2)", name.split(".")[0].replace("_", " "))
-        return Item(
-            f"{self.key}.{name}",
-            title,
-            f"{self.source}, {told}{source}",
-            f"{self.setting}; {setting}",
-            {"paper": self.key, **self.base, **(base or {})},
-            methods(rows) if isinstance(rows, str) else rows or sum(groups.values(), ()) or methods(numbers),
-            columns,
-            printed=numbers,
-            orders=orders,
-            unsaid=f"{unsaid} {self.unsaid}".strip(),
-            panels={title: [line.label for line in lines] for title, lines in groups.items()},
-            **{"measure": self.measure, **more},
-        )
+def _item(paper: Mapping[str, Any], record: Mapping[str, Any]) -> Item:
+    """A record of a paper's file, with what all items of the paper have in common."""
+    fields = dict(record)
+    name = fields.pop("name")
+    number = re.sub(r"(\d)([ab])$", r"\1(\2)", name.split(".")[0].replace("_", " "))
+    source = f"{paper['source']}, {number} {fields.pop('source', '')}".rstrip()
+    printed = rows_of(fields.pop("printed", ""))
+    rows = fields.pop("rows", printed)
+    return Item(
+        key=f"{paper['key']}.{name}",
+        source=source,
+        setting=f"{paper['setting']}; {fields.pop('setting')}",
+        unsaid=f"{fields.pop('unsaid', '')} {paper.get('unsaid', '')}".strip(),
+        base={"paper": paper["key"], **paper.get("base", {}), **fields.pop("base", {})},
+        measure=fields.pop("measure", paper["measure"]),
+        rows=[method_row(row) if isinstance(row, str) else Line(**row) for row in rows],
+        columns=[Line(**column) for column in fields.pop("columns")],
+        printed=printed,
+        orders=[Order(**order) for order in fields.pop("orders", ())],
+        panels=[Panel(**panel) for panel in fields.pop("panels", ())],
+        **fields,
+    )

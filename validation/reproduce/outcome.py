@@ -13,7 +13,7 @@ from pathlib import Path
 from dfltheory.errors import DataError
 from dfltheory.files import write_text
 from dfltheory.markdown import table
-from validation.reproduce.cells import MODELS, Result
+from validation.reproduce.cells import Result
 from validation.reproduce.items import Entry, Item, Order
 from validation.reproduce.scales import Scale
 
@@ -137,8 +137,7 @@ class Outcome:
         lines = []
         for name in self.item.papers_datasets:
             cell = next(c for c in self.item.cells().values() if c.dataset == name)
-            model = MODELS[cell.paper][name]
-            found = self.scale.reductions(name, cell.setup().rounds, model, cell.clients)
+            found = self.scale.reductions(name, cell.setup().rounds, cell.papers_model, cell.clients)
             lines.append(f"{name}: " + ("; ".join(found) if found else "as in the paper") + ".")
         return " ".join(lines)
 

@@ -12,7 +12,7 @@ import numpy as np
 from dfltheory.files import replacing
 from dfltheory.plots import looks, style
 from validation.reproduce.cells import Result
-from validation.reproduce.items import PERSONAL, Entry, Item
+from validation.reproduce.items import Entry, Item
 from validation.reproduce.outcome import Outcome
 
 if TYPE_CHECKING:
@@ -105,11 +105,11 @@ def curves(outcome: Outcome, results: Results) -> Figure:
     from matplotlib.figure import Figure
 
     item = outcome.item
-    measure = "client_accuracy" if item.measure is PERSONAL else "accuracy"
+    measure = "client_accuracy" if item.measure == "personal" else "accuracy"
     panels = {column: [(row, column) for row in item.row_labels] for column in item.column_labels}
     if item.panels:
         (column,) = item.column_labels
-        panels = {title: [(row, column) for row in rows] for title, rows in item.panels.items()}
+        panels = {panel.title: [(row, column) for row in panel.rows] for panel in item.panels}
     across = min(3, len(panels))
     down = -(-len(panels) // across)
     figure = Figure(figsize=(3.1 * across + 0.4, 2.5 * down + 0.7), layout="constrained")

@@ -43,3 +43,8 @@ class Spectral:
         heads = ("topology", "m", "the paper states", "its value", "computed", "stated / computed")
         lines.append(table(heads, rows))
         return "\n\n".join(lines) + "\n"
+
+
+SPECTRAL = Spectral(
+    "dfedmdc.table_1", "Spectral gap 1 - lambda of communication topologies", "DFedMDC paper, table 1"
+)

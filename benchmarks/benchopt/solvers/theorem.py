@@ -5,7 +5,7 @@ from typing import Any
 from benchopt import BaseSolver
 
 import dfltheory as dfl
-from dfltheory.experiments.experiment import validate
+from dfltheory.experiments.cases import validate
 
 THEOREMS = [
     theorem.key

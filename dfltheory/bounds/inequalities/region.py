@@ -17,10 +17,11 @@ from sympy import QQ
 from sympy.polys.polyerrors import BasePolynomialError
 
 from dfltheory.bounds.clauses import Condition
-from dfltheory.bounds.inequalities.by_form import nonnegative, positive
+from dfltheory.bounds.inequalities.by_form import Glossary, nonnegative, positive
 from dfltheory.bounds.inequalities.polynomials import Fact, Interval, Terms, is_nonnegative, is_positive
 from dfltheory.bounds.inequalities.rewriting import NoProofError, Rewriting, is_whole, least_value
 from dfltheory.bounds.real_numbers import has_poles
+from dfltheory.bounds.symbols import GLOSSARY
 from dfltheory.bounds.units import Expr
 
 _LONGEST = 2000
@@ -41,6 +42,7 @@ class Region:
     conditions : in the glossary's symbols
     intervals : those of symbols that are no quantities of the glossary, or have other ends
     inductions : how many inductions a proof may nest
+    glossary : the ranges of quantities; ``Theorem.glossary`` has those that a theorem adds
     """
 
     def __init__(
@@ -48,17 +50,19 @@ class Region:
         conditions: Iterable[Condition] = (),
         intervals: Mapping[sp.Symbol, Interval] = MappingProxyType({}),
         inductions: int = 1,
+        glossary: Glossary = GLOSSARY,
     ):
         self.conditions = tuple(conditions)
         self.intervals = intervals
         self.inductions = inductions
+        self.glossary = glossary
 
     def holds(self, expr: Expr, strict: bool = False) -> bool:
         """Is ``expr >= 0`` (``> 0``) proved for every point of the region at which it is defined?"""
         expr = sp.sympify(expr)
         if has_poles(expr) or expr.has(sp.Float):
             return False
-        if positive(expr) or (nonnegative(expr) and not strict):
+        if positive(expr, self.glossary) or (nonnegative(expr, self.glossary) and not strict):
             return True
         if sp.count_ops(expr) > _LONGEST:
             return False
@@ -71,7 +75,7 @@ class Region:
     def under(self, conditions: Iterable[Condition], inductions: int | None = None) -> Region:
         """The same quantities under other conditions."""
         most = self.inductions if inductions is None else inductions
-        return Region(conditions, self.intervals, most)
+        return Region(conditions, self.intervals, most, self.glossary)
 
     def rational(self) -> Region:
         """The region of the conditions without roots and without symbolic exponents."""
@@ -107,7 +111,7 @@ class Region:
         if len(counts) != 1:
             return False
         (n,) = counts
-        first = least_value(n)
+        first = least_value(n, self.glossary)
         later = Condition("later", sp.Integer(first + _FIRST), n)
         beyond = self.under((*self.conditions, later))
         return beyond._by_factors(expr, strict=False) and all(
@@ -125,7 +129,8 @@ class _Quotient:
     def __init__(self, expr: Expr, region: Region):
         self.region = region
         slacks = [c.slack for c in region.conditions]
-        self.rewriting = Rewriting([expr, *slacks], region.rational().holds, region.intervals)
+        rational = region.rational().holds
+        self.rewriting = Rewriting([expr, *slacks], rational, region.intervals, region.glossary)
         self.over, self.under = sp.fraction(sp.together(self.rewriting.of(expr)))
         known = [(fact, False) for fact in self.rewriting.facts]
         known += [(self.rewriting.of(c.slack), c.strict) for c in region.conditions]
@@ -185,7 +190,7 @@ class _Quotient:
         growth = sp.expand(expr.subs(n, n + 1) - expr)
         conditions = (c for c in self.region.conditions if n not in c.slack.free_symbols)
         free = self.region.under(conditions, self.region.inductions - 1)
-        least = sp.Integer(least_value(n))
+        least = sp.Integer(least_value(n, self.region.glossary))
         return free.holds(expr.subs(n, least), strict) and free.holds(growth)
 
     def _poly(self, expr: Expr) -> sp.Poly:
@@ -216,7 +221,7 @@ def _points(rewriting: Rewriting, symbols: Sequence[sp.Symbol]) -> np.ndarray:
     meanings = [rewriting.back(symbol) for symbol in symbols]
     free = sorted(set().union(*(meaning.free_symbols for meaning in meanings)), key=str)
     rng = np.random.default_rng(0)
-    drawn = [_draw(rewriting.interval(symbol), is_whole(symbol), rng) for symbol in free]
+    drawn = [_draw(rewriting.interval(symbol), is_whole(symbol, rewriting.glossary), rng) for symbol in free]
     with np.errstate(all="ignore"):
         columns = sp.lambdify(free, meanings, modules="numpy")(*drawn)
         points = np.stack([np.broadcast_to(column, _POINTS) for column in columns], axis=1)

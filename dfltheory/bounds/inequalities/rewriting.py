@@ -14,8 +14,9 @@ from typing import Any
 import sympy as sp
 from sympy import QQ
 
-from dfltheory.bounds.inequalities.by_form import quantity_of
+from dfltheory.bounds.inequalities.by_form import Glossary, quantity_of
 from dfltheory.bounds.inequalities.polynomials import Interval
+from dfltheory.bounds.symbols import GLOSSARY
 from dfltheory.bounds.units import Expr
 
 _EULER = (sp.Rational(367879441, 10**9), sp.Rational(367879442, 10**9))
@@ -38,6 +39,7 @@ class Rewriting:
     expressions : everything that is to be rewritten
     holds : is an expression without symbolic exponents proved not to be negative?
     intervals : those of symbols that are no quantities of the glossary, or have other ends
+    glossary : the ranges of quantities
 
     Attributes
     ----------
@@ -55,7 +57,9 @@ class Rewriting:
         expressions: Iterable[Expr],
         holds: Callable[[Expr], bool],
         intervals: Mapping[sp.Symbol, Interval] = MappingProxyType({}),
+        glossary: Glossary = GLOSSARY,
     ):
+        self.glossary = glossary
         self.facts: list[Expr] = []
         self.meanings: dict[sp.Symbol, Expr] = {}
         self._holds = holds
@@ -92,7 +96,7 @@ class Rewriting:
         """
         if symbol in self._intervals:
             return self._intervals[symbol]
-        return interval_of(symbol)
+        return interval_of(symbol, self.glossary)
 
     def _new(self, name: str, meaning: Expr, interval: Interval) -> sp.Symbol:
         variable = sp.Dummy(name, real=True)
@@ -125,7 +129,7 @@ class Rewriting:
         found: dict[Expr, Expr] = {}
         groups: dict[tuple[Expr, sp.Symbol], Exponents] = {}
         for power in powers:
-            linear = _linear(power.exp)
+            linear = _linear(power.exp, self.glossary)
             if linear is None:
                 found[power] = self._other_power(power)
             else:
@@ -133,7 +137,11 @@ class Rewriting:
                 groups.setdefault((power.base, n), {})[power] = (slope, start)
         for (base, n), own in groups.items():
             near = sp.expand(n * (1 - base)) == 1
-            if near and least_value(n) >= 1 and all(c == 1 and j in (-1, 0) for c, j in own.values()):
+            if (
+                near
+                and least_value(n, self.glossary) >= 1
+                and all(c == 1 and j in (-1, 0) for c, j in own.values())
+            ):
                 found |= {p: self._near_euler(p, j) for p, (_, j) in own.items()}
             else:
                 found |= self._powers_of(base, n, own)
@@ -151,10 +159,11 @@ class Rewriting:
         """One variable for base^(n + j) with the least j: base^(c n + i) is a power of it times one of the
         base. The variable is in [0, 1] if the base is."""
         least = min(math.floor(start / slope) for slope, start in own.values())
-        if least_value(n) + least < 0 or not (self._holds(base) and self._holds(1 - base)):
+        first = least_value(n, self.glossary) + least
+        if first < 0 or not (self._holds(base) and self._holds(1 - base)):
             return {p: self._other_power(p) for p in own}
         variable = self._new("power", base ** (n + least), Interval(high=QQ(1)))
-        if least_value(n) + least >= 1:
+        if first >= 1:
             self.facts.append(base - variable)
         return {
             power: variable**slope * base ** (start - slope * least) for power, (slope, start) in own.items()
@@ -223,7 +232,7 @@ class Rewriting:
         return Interval(low, high, whole.open_low and low == whole.low, whole.open_high)
 
 
-def interval_of(symbol: sp.Symbol) -> Interval:
+def interval_of(symbol: sp.Symbol, glossary: Glossary = GLOSSARY) -> Interval:
     """The interval of a quantity of the glossary, or of a symbol by its sign.
 
     Raises
@@ -231,7 +240,7 @@ def interval_of(symbol: sp.Symbol) -> Interval:
     NoProofError
         The symbol may be negative and is no quantity.
     """
-    entry = quantity_of(symbol)
+    entry = quantity_of(symbol, glossary)
     if entry is not None and entry.symbol == symbol:
         high = None if math.isinf(entry.high) else rational(entry.high)
         return Interval(rational(entry.low), high, entry.open_low, entry.open_high)
@@ -252,27 +261,27 @@ def _atoms(parts: Iterable[Expr], *kinds: type) -> list[Expr]:
     return sorted({atom for part in parts for atom in part.atoms(*kinds)}, key=sp.default_sort_key)
 
 
-def _linear(exponent: Expr) -> tuple[sp.Symbol, Any, Any] | None:
+def _linear(exponent: Expr, glossary: Glossary) -> tuple[sp.Symbol, Any, Any] | None:
     """n, c and j of c n + j, whole c > 0 and j, for a whole number n; None for other exponents."""
     if len(exponent.free_symbols) != 1 or not exponent.is_polynomial():
         return None
     (n,) = exponent.free_symbols
     poly = sp.Poly(exponent, n)
-    if poly.degree() != 1 or not is_whole(n):
+    if poly.degree() != 1 or not is_whole(n, glossary):
         return None
     slope, start = poly.all_coeffs()
     return (n, slope, start) if slope.is_Integer and slope > 0 and start.is_Integer else None
 
 
-def is_whole(n: sp.Symbol) -> bool:
+def is_whole(n: sp.Symbol, glossary: Glossary = GLOSSARY) -> bool:
     """Is a symbol a whole number, by its assumptions or as a quantity of the glossary?"""
-    entry = quantity_of(n)
-    return bool(n.is_integer) or (entry is not None and entry.whole and entry.symbol == n)
+    entry = quantity_of(n, glossary)
+    return bool(n.is_integer) or (entry is not None and entry.integer and entry.symbol == n)
 
 
-def least_value(n: sp.Symbol) -> int:
+def least_value(n: sp.Symbol, glossary: Glossary = GLOSSARY) -> int:
     """The least value of a whole number."""
-    return math.ceil(interval_of(n).low)
+    return math.ceil(interval_of(n, glossary).low)
 
 
 __all__ = ["NoProofError", "Rewriting", "interval_of", "is_whole", "least_value", "rational"]

@@ -104,7 +104,7 @@ def along(task: Task, points: Tensor, *, curvature_points: int = 3, **effort: An
     ``effort``: see :class:`Effort`.
 
     L
-        the largest ||Hessian of f_i|| over ``clients`` (all, unless told) at ``curvature_points`` of the
+        the largest ||Hessian of f_i|| over ``clients`` (by default all) at ``curvature_points`` of the
         points, spread evenly, by ``steps`` Lanczos steps; and the largest slope of grad f_i between
         neighbouring points.
     L_sample
@@ -240,9 +240,9 @@ def smoothness(
 
     found = {name: largest(name, ends, where + words, off) for name, ends in norms.items()}
     if minibatches:  # f_i is a mean of the F_i(.; xi): no rougher than the roughest of them
-        told = f"the same, and Hessians of {minibatches} minibatches for each of them"
+        basis = f"the same, and Hessians of {minibatches} minibatches for each of them"
         name, off = f"{first}_sample", off + ", other minibatches"
-        found[name] = largest(name, [*norms[first], *sampled], told, off)
+        found[name] = largest(name, [*norms[first], *sampled], basis, off)
     return found
 
 
@@ -272,9 +272,9 @@ def noises(
             noise = (task.gradient(models, batch)[0] - gradients[p]).double()
             for out, block in zip(squares, blocks.values(), strict=True):
                 out[k, p] = noise[:, block].square().sum(-1)
-    told = f"{how.draws} minibatches at {len(points)} points, {task.m} clients"
+    basis = f"{how.draws} minibatches at {len(points)} points, {task.m} clients"
     ends = [interval_of_noise(each.flatten(1).numpy(), how.confidence) for each in squares]
-    return [Estimate(name, *found, how.confidence, told, OFF) for name, found in zip(blocks, ends)]
+    return [Estimate(name, *found, how.confidence, basis, OFF) for name, found in zip(blocks, ends)]
 
 
 def interval_of_noise(squares: np.ndarray, confidence: float) -> tuple[float, float, float]:
@@ -300,8 +300,8 @@ def _gap(task: Task, points: Tensor) -> list[Estimate]:
     if bound is None or not math.isfinite(bound):
         return []
     values = task.global_loss(points).double()
-    gap, best, told = float(values[0]) - bound, float(values.min()), f"to be >= {bound:g}"
+    gap, best, known = float(values[0]) - bound, float(values.min()), f"to be >= {bound:g}"
     if task.constants.standing_of("f_star") == "exact":
-        best, told = bound, "exactly"
-    words = f"f at {len(points)} points; f* is known {told}", "nothing below the bound of f*"
+        best, known = bound, "exactly"
+    words = f"f at {len(points)} points; f* is known {known}", "nothing below the bound of f*"
     return [Estimate("f0_gap", gap, float(values[0]) - best, gap, 1.0, *words)]

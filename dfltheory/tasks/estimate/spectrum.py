@@ -120,6 +120,6 @@ def hessian_extremes(
 def largest_hessian_eigenvalue(task: Task, x: Tensor, steps: int = 30, seed: int = 0) -> float:
     """lambda_max of the Hessian of f at x (d,): the papers' measure of sharpness, in one call.
 
-    A Ritz value: never above the true one; :func:`hessian_extremes` tells how far below it can be.
+    A Ritz value: never above the true one; :func:`hessian_extremes` bounds the error.
     """
     return hessian_extremes(task, x, steps=steps, seed=seed).high

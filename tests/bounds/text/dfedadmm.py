@@ -113,7 +113,7 @@ def b1_sharper(**v):
     return {**b1(s_moment)(**v), "noise": noise}
 
 
-def b2_sharper(**v):
+def b2(**v):
     L, c = v["L"], v["L"] * v["lam_admm"]
     noise, bias = (v["sigma_l"] + L * v["rho"]) ** 2, (v["sigma_g"] + L * v["rho"]) ** 2
     leak = c * v["lam"] / (1 - v["lam"])
@@ -125,20 +125,6 @@ def b2_sharper(**v):
         "sharpness": 2523 * (L * v["rho"]) ** 2,
     }
     return {name: value / 649 for name, value in parts.items()}
-
-
-def b2(**v):
-    L, pen = v["L"], v["lam_admm"]
-    noise, bias = (v["sigma_l"] + L * v["rho"]) ** 2, (v["sigma_g"] + L * v["rho"]) ** 2
-    c = L * pen
-    leak = c * v["lam"] / (1 - v["lam"])
-    return {
-        "optimization": 2.6 * v["f0_gap"] / (pen * v["T"]),
-        "noise": (2.6 * c + 8.5 * (c * theta(**v)) ** 2) * gamma2(**v) * noise / v["m"],
-        "drift": (c * progress(**v)) ** 2 * (152 * bias + 76 * noise),
-        "consensus": 30 * leak**2 * (bias + gamma2(**v) * noise),
-        "sharpness": 4 * (L * v["rho"]) ** 2,
-    }
 
 
 def corollary(sam):
@@ -200,11 +186,6 @@ def r2(**v):
     return total - 0.5 * pen * v["G_w"] + sam_part(**v)
 
 
-def eq_23(**v):
-    L, pen = v["L"], v["lam_admm"]
-    return 4 * L**2 * c2(**v) / gap(**v) + 8 * (L * pen) ** 2 * dual_distance(**v) + 4 * v["G_w"]
-
-
 def descent(dual):
     def value(**v):
         pen, L = v["lam_admm"], v["L"]
@@ -221,23 +202,14 @@ def one(f):
 
 
 ONE = {
-    "definition_gamma": gamma,
-    "definition_C0": c0,
-    "definition_C2": c2,
     "definition_kappa": kappa,
-    "lemma_1": lambda lam, t: lam**t,
-    "lemma_4": moment,
     "lemma_5": moment,
     "lemma_6": lambda **v: 16 * (v["eta"] * v["K"]) ** 2 * c0(**v),
-    "lemma_7": lambda **v: 16 * (v["eta"] * v["K"]) ** 2 * c0(**v),
     "lemma_8": lambda **v: 2 * c2(**v) / gap(**v),
-    "lemma_10": lambda **v: 2 * v["lam_admm"] ** 2 * dual_distance(**v),
     "eq_12": lambda young, eta, lam_admm, L: (
         (1 + young) * (1 - eta / lam_admm) ** 2 + (1 + 1 / young) * 6 * (eta * L) ** 2
     ),
-    "eq_22": lambda **v: v["L"] * v["lam_admm"] ** 2 * moment(**v) / 2,
     "eq_R2": r2,
-    "eq_23": eq_23,
     "eq_descent": descent(lambda **v: 6 * dual_distance(**v)),
     "eq_descent_last": descent(lambda **v: 3 * moment(**v)),
 }
@@ -257,16 +229,14 @@ TERMS = {
     ("dfedadmm.theorem_1", "printed"): lambda **v: {**basic(**v), **far(**v), **sharp(**v)},
     ("dfedadmm.theorem_1", "appendix"): appendix,
     ("dfedadmm.theorem_1", "corrected"): b1(s_bounded),
-    ("dfedadmm.theorem_1", "corrected_b0"): lambda **v: {**basic(**v), **far(**v)},
-    ("dfedadmm.theorem_1", "corrected_b1"): b1(s_moment),
-    ("dfedadmm.theorem_1", "corrected_b1_prime"): b1(s_moment, prime=True),
-    ("dfedadmm.theorem_1", "corrected_b2"): b2,
-    ("dfedadmm.theorem_1", "corrected_b1_sharper"): b1_sharper,
-    ("dfedadmm.theorem_1", "corrected_b2_sharper"): b2_sharper,
+    ("dfedadmm.theorem_1", "corrected_small_steps"): lambda **v: {**basic(**v), **far(**v)},
+    ("dfedadmm.theorem_1", "corrected_second_moment"): b1(s_moment),
+    ("dfedadmm.theorem_1", "corrected_any_penalty"): b1(s_moment, prime=True),
+    ("dfedadmm.theorem_1", "corrected_larger_penalty"): b1_sharper,
+    ("dfedadmm.theorem_1", "corrected_no_bounded_gradients"): b2,
     ("dfedadmm.corollary_1", "printed"): corollary(sam=True),
     ("dfedadmm.corollary_1", "printed_admm"): corollary(sam=False),
-    ("dfedadmm.corollary_1", "corrected"): corollary_b(2.24, 1.87),
-    ("dfedadmm.corollary_1", "corrected_sharper"): corollary_b(20 / 9, 1.8463),
+    ("dfedadmm.corollary_1", "corrected"): corollary_b(20 / 9, 1.8463),
     ("dfedadmm.corollary_1", "corrected_paper_schedule"): corollary_b_paper,
     ("dfedadmm.rate_abstract", "printed"): rate("optimization", "consensus"),
     ("dfedadmm.rate_abstract_sam", "printed"): rate("optimization", "consensus", "sharpness"),
@@ -298,7 +268,7 @@ def b2_conditions(**v):
 CONDITIONS = {
     ("dfedadmm.theorem_1", "printed"): printed_conditions,
     ("dfedadmm.theorem_1", "appendix"): printed_conditions,
-    ("dfedadmm.theorem_1", "corrected_b0"): lambda eta, lam_admm, K, L, **_: [
+    ("dfedadmm.theorem_1", "corrected_small_steps"): lambda eta, lam_admm, K, L, **_: [
         (96 * eta * K * L, 1),
         (eta, lam_admm),
         (lam_admm, K * eta),
@@ -307,22 +277,19 @@ CONDITIONS = {
         (eta, lam_admm),
         (2 * L * lam_admm, 1),
     ],
-    ("dfedadmm.theorem_1", "corrected_b1"): lambda eta, lam_admm, L, **_: [
+    ("dfedadmm.theorem_1", "corrected_second_moment"): lambda eta, lam_admm, L, **_: [
         (eta, lam_admm),
         (2 * L * lam_admm, 1),
     ],
-    ("dfedadmm.theorem_1", "corrected_b1_prime"): lambda eta, lam_admm, **_: [(eta, lam_admm)],
-    ("dfedadmm.theorem_1", "corrected_b2"): b2_conditions,
-    ("dfedadmm.theorem_1", "corrected_b2_sharper"): b2_conditions,
-    ("dfedadmm.theorem_1", "corrected_b1_sharper"): lambda eta, lam_admm, L, **_: [
+    ("dfedadmm.theorem_1", "corrected_any_penalty"): lambda eta, lam_admm, **_: [(eta, lam_admm)],
+    ("dfedadmm.theorem_1", "corrected_no_bounded_gradients"): b2_conditions,
+    ("dfedadmm.theorem_1", "corrected_larger_penalty"): lambda eta, lam_admm, L, **_: [
         (eta, lam_admm),
         (L * lam_admm, 1),
     ],
     ("dfedadmm.corollary_1", "corrected"): lambda K, T, **_: [(4 * K, T)],
-    ("dfedadmm.corollary_1", "corrected_sharper"): lambda K, T, **_: [(4 * K, T)],
     ("dfedadmm.corollary_1", "corrected_paper_schedule"): lambda K, T, **_: [(4, K * T)],
     ("dfedadmm.lemma_6", "printed"): sixth,
-    ("dfedadmm.lemma_7", "printed"): sixth,
     ("dfedadmm.lemma_8", "printed"): sixth,
     ("dfedadmm.eq_descent_last", "printed"): lambda eta, lam_admm, K, **_: [
         (lam_admm, K * eta),
@@ -352,7 +319,6 @@ SCHEDULES = {
     ("dfedadmm.corollary_1", "printed_admm"): without_sam,
     ("dfedadmm.rate_abstract", "printed"): without_sam,
     ("dfedadmm.corollary_1", "corrected"): longer,
-    ("dfedadmm.corollary_1", "corrected_sharper"): longer,
 }
 
 
@@ -363,10 +329,7 @@ LABELS = {
     "Assumption 3": ("dfedadmm.theorem_1:printed@3:",),
     "Assumption 4": ("dfedadmm.theorem_1:printed@4:",),
     "Algorithm 1, (6), (8)": ("algorithms:DFedADMM", "algorithms:DFedADMMSAM"),
-    "(7), (9), Lemma 2, gamma": (
-        "dfedadmm.definition_gamma:printed",
-        "test:what_dfedadmm_sends_is_its_new_dual",
-    ),
+    "(7), (9), Lemma 2, gamma": ("test:what_dfedadmm_sends_is_its_new_dual",),
     "Lemma 3, (10)": ("test:what_dfedadmm_sends_is_its_new_dual",),
     "Lemma 9, (20)": ("test:dfedadmms_auxiliary_sequence",),
     "Theorem 1": ("dfedadmm.theorem_1:printed",),
@@ -376,19 +339,11 @@ LABELS = {
     "abstract, DFedADMM": ("dfedadmm.rate_abstract:printed",),
     "abstract, DFedADMM-SAM": ("dfedadmm.rate_abstract_sam:printed",),
     "introduction, DFedADMM-SAM": ("dfedadmm.rate_abstract_sam:introduction",),
-    "Lemma 1": ("dfedadmm.lemma_1:printed",),
-    "Lemma 4": ("dfedadmm.lemma_4:printed",),
     "Lemma 5": ("dfedadmm.lemma_5:printed",),
     "Lemma 6, (11)": ("dfedadmm.lemma_6:printed",),
-    "Lemma 6, C_0": ("dfedadmm.definition_C0:printed",),
     "(12)": ("dfedadmm.eq_12:printed",),
-    "Lemma 7, (14)": ("dfedadmm.lemma_7:printed",),
     "Lemma 8": ("dfedadmm.lemma_8:printed",),
-    "Lemma 8, C_2": ("dfedadmm.definition_C2:printed",),
-    "Lemma 10": ("dfedadmm.lemma_10:printed",),
-    "(22)": ("dfedadmm.eq_22:printed",),
     "C.1, R2": ("dfedadmm.eq_R2:printed",),
-    "(23)": ("dfedadmm.eq_23:printed",),
     "C.1, first descent after (23)": ("dfedadmm.eq_descent:printed",),
     "C.1, second descent after (23)": ("dfedadmm.eq_descent_last:printed",),
     "C.1, last display": ("dfedadmm.theorem_1:appendix",),
@@ -396,14 +351,12 @@ LABELS = {
 }
 
 REDERIVED = {
-    "Theorem B0": ("dfedadmm.theorem_1:corrected_b0",),
-    "Theorem B1": ("dfedadmm.theorem_1:corrected_b1",),
+    "Theorem B0": ("dfedadmm.theorem_1:corrected_small_steps",),
+    "Theorem B1": ("dfedadmm.theorem_1:corrected_second_moment",),
     "Theorem B1 with bounded gradients": ("dfedadmm.theorem_1:corrected",),
-    "Theorem B1'": ("dfedadmm.theorem_1:corrected_b1_prime",),
-    "Theorem B2": ("dfedadmm.theorem_1:corrected_b2",),
-    "Theorem B1, noise for any L lam < 1": ("dfedadmm.theorem_1:corrected_b1_sharper",),
-    "Theorem B2, exact values of the steps": ("dfedadmm.theorem_1:corrected_b2_sharper",),
+    "Theorem B1'": ("dfedadmm.theorem_1:corrected_any_penalty",),
+    "Theorem B2": ("dfedadmm.theorem_1:corrected_no_bounded_gradients",),
+    "Theorem B1, noise for any L lam < 1": ("dfedadmm.theorem_1:corrected_larger_penalty",),
     "Corollary B(i)": ("dfedadmm.corollary_1:corrected",),
-    "Corollary B(i), sharper": ("dfedadmm.corollary_1:corrected_sharper",),
     "Corollary B(ii)": ("dfedadmm.corollary_1:corrected_paper_schedule",),
 }

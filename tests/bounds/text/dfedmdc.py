@@ -166,10 +166,6 @@ def eq_23(G_u, **v):
     return front * (sam + 3 * v["K_u"] * (var(**v) + G_u))
 
 
-def eq_26(eta_u, K_u, L_u, D_u, Xi, rho, **v):
-    return 2.5 * eta_u**2 * K_u * L_u * ((L_u * rho) ** 2 + var(**v) + D_u + L_u**2 * Xi)
-
-
 def eq_27(eta_u, K_u, L_u, D_u, rho, **v):
     sam, g = (L_u * rho) ** 2, gap(**v)
     turn = eta_u * K_u * L_u
@@ -197,65 +193,24 @@ def eq_33_u(**v):
     return eq_33(**v, sigma_v=0.0, D_v=0.0, L_vu=0.0, eta_v=0.0, K_v=1, L_v=1.0)
 
 
-def mean_spread(**v):
-    first = 8 * v["x0_spread"] / (3 * v["T"] * (1 - v["lam"]))
-    return first + 18 * (v["lam"] * v["eta_u"] * v["K_u"]) ** 2 / gap(**v) * (v["G_u"] + size(**v) ** 2)
-
-
-def v_step_fixed(**v):
-    _, b = steps(**v)
-    L_v = v["L_v"]
-    return (
-        -b / 4 / L_v * v["D_v"]
-        + 1.5 * b * (v["chi"] * v["kap"]) ** 2 * v["L_u"]
-        + 1.4 * (b * v["sigma_v"]) ** 2 / L_v
-    )
-
-
-def u_step_fixed(**v):
-    a, _ = steps(**v)
-    L_u = v["L_u"]
-    total = -a / L_u * (0.5 - 6.4 * a**2) * v["g_u"] ** 2 + (1.5 * a + 3.2 * a**3) * L_u * v["kap"] ** 2
-    total += 6.4 * a**3 * size(**v) ** 2 / L_u + 1.5 * a * L_u * v["rho"] ** 2
-    return total + (a * v["sigma_u"]) ** 2 / (v["m"] * v["K_u"] * L_u)
-
-
 def one(f):
     return lambda **v: {"bound": f(**v)}
 
 
 ONE = {
-    ("lemma_1", "printed"): lambda lam, t: lam**t,
-    ("lemma_2", "printed"): lambda eta_v, K_v, D_v, sigma_v, **_: (
-        (eta_v * K_v) ** 2 * (16 * D_v + 8 * sigma_v**2)
-    ),
     ("lemma_3", "printed"): lemma_3,
-    ("lemma_3", "corrected"): lambda **v: (
-        1.07 * (v["eta_u"] * v["K_u"] * (v["L_u"] * v["kap"] + v["g_u"] + size(**v))) ** 2
-    ),
     ("lemma_4", "printed"): lemma_4,
     ("lemma_5", "printed"): lambda **v: lemma_3(**v) / gap(**v),
-    ("lemma_5", "corrected"): mean_spread,
     ("lemma_6", "printed"): lambda **v: lemma_4(**v) / gap(**v),
     ("eq_9", "printed"): eq_9,
     ("eq_10", "printed"): lambda L_u, Xi, D_u: 2 * L_u**2 * Xi + 2 * D_u,
     ("eq_11", "printed"): lambda D_u, **v: eq_9(G_u=2 * D_u, **v),
     ("eq_12", "printed"): eq_12,
     ("eq_13", "printed"): u_step,
-    ("eq_16", "printed"): lambda eta_v, K_v, L_v, D_v, sigma_v: (
-        L_v * (eta_v * K_v) ** 2 * (8 * D_v + 4 * sigma_v**2)
-    ),
-    ("eq_17", "printed"): coupling,
-    ("eq_18", "printed"): lambda **v: v_step(**v) + coupling(**v),
-    ("eq_18", "corrected"): v_step_fixed,
     ("eq_19", "printed"): lambda **v: u_step(**v) + v_step(**v) + coupling(**v),
-    ("eq_13", "corrected"): u_step_fixed,
     ("eq_23", "printed"): eq_23,
     ("eq_25", "printed"): lambda D_u, **v: eq_23(G_u=2 * D_u, **v),
-    ("eq_26", "printed"): eq_26,
     ("eq_27", "printed"): eq_27,
-    ("eq_31", "printed"): coupling_sam,
-    ("eq_32", "printed"): lambda **v: v_step(**v) + coupling_sam(**v),
     ("eq_33", "printed"): eq_33,
     ("eq_33_u", "printed"): eq_33_u,
     ("eq_8", "printed"): lambda eta_u, K_u, L_u, D_u, drift_u, step_u: (
@@ -264,14 +219,11 @@ ONE = {
     ("eq_15", "printed"): lambda eta_v, K_v, L_vu, D_v, Xi, step_v: (
         -eta_v * K_v * D_v + L_vu**2 * Xi / 2 + step_v / 2
     ),
-    ("eq_36", "printed"): lambda K_u, L_u, T, **v: 1 / (K_u * T) + var(**v) / L_u**2,
 }
 M = {
-    "corrected": m_equal,
-    "corrected_weighted": m_weighted,
     "corrected_same_round": m_same_round,
-    "corrected_sharper": lambda **v: m_equal(start=2.07, stay=4.27, **v),
-    "corrected_weighted_sharper": lambda **v: m_weighted(start=2.07, stay=4.27, **v),
+    "corrected": lambda **v: m_equal(start=2.07, stay=4.27, **v),
+    "corrected_different_steps": lambda **v: m_weighted(start=2.07, stay=4.27, **v),
 }
 TERMS = {
     ("dfedmdc.theorem_1", "printed"): theorem_1,
@@ -307,8 +259,8 @@ def five(coupling=125, **v):
 
 
 def conditions_of(variant):
-    law = three if "weighted" in variant else five
-    return lambda **v: law(27 if "sharper" in variant else 125, **v)
+    law = three if variant == "corrected_different_steps" else five
+    return lambda **v: law(125 if variant == "corrected_same_round" else 27, **v)
 
 
 def late(T, lam, chi, **_):
@@ -318,12 +270,6 @@ def late(T, lam, chi, **_):
 CONDITIONS = {
     **{(f"dfedmdc.theorem_{n}", variant): conditions_of(variant) for n in (1, 2) for variant in M},
     **{(f"dfedmdc.rate_theorem_{n}", "corrected"): late for n in (1, 2)},
-    **{(f"dfedmdc.{name}", "corrected"): three for name in ("lemma_3", "lemma_5")},
-    **{
-        (f"dfedmdc.{name}", "corrected"): lambda **v: three(**{"chi": 0.0, **v})[:2]
-        for name in ("eq_13", "eq_18")
-    },
-    ("dfedmdc.lemma_2", "printed"): lambda eta_v, K_v, L_v, **_: [(2 * eta_v * K_v * L_v, 1)],
     **{
         (f"dfedmdc.{name}", "printed"): lambda eta_u, K_u, L_u, lam, **_: [
             (30 * sqrt(2) * eta_u * K_u * L_u, 1 - lam)  # the root of 2 alone; <<: a tenth
@@ -338,7 +284,6 @@ def sqrt_t(K_u, K_v, L_u, L_v, T, rho0=0.0, **_):
 
 
 SCHEDULES = {name: sqrt_t for name in TERMS if "theorem_" in name[0]}
-SCHEDULES["dfedmdc.eq_36", "printed"] = lambda T, rho0, **_: {"rho": rho0 / sqrt(T)}
 
 
 def sigma_4(K_u, L_u, L_v, rho, sigma_v, **v):
@@ -366,8 +311,6 @@ LABELS = {
     "Theorem 2, sigma_4": ("dfedmdc.theorem_2:printed#sigma4",),
     "Remark 4, DFedAvg": ("dfedmdc.rate_quoted_dfedavg:printed",),
     "Remark 4, DFedSAM": ("dfedmdc.rate_quoted_dfedsam:printed",),
-    "Lemma 1": ("dfedmdc.lemma_1:printed",),
-    "Lemma 2": ("dfedmdc.lemma_2:printed",),
     "Lemma 3": ("dfedmdc.lemma_3:printed",),
     "Lemma 4": ("dfedmdc.lemma_4:printed",),
     "Lemma 5": ("dfedmdc.lemma_5:printed",),
@@ -382,42 +325,28 @@ LABELS = {
     "(12)": ("dfedmdc.eq_12:printed",),
     "(13)": ("dfedmdc.eq_13:printed",),
     "(15), (29)": ("dfedmdc.eq_15:printed",),
-    "(16), (30)": ("dfedmdc.eq_16:printed",),
-    "(17)": ("dfedmdc.eq_17:printed",),
-    "(18)": ("dfedmdc.eq_18:printed",),
     "(19)": ("dfedmdc.eq_19:printed",),
     "(20)": ("dfedmdc.theorem_1:appendix",),
     "(23)": ("dfedmdc.eq_23:printed",),
     "(25)": ("dfedmdc.eq_25:printed",),
-    "(26)": ("dfedmdc.eq_26:printed",),
     "(27)": ("dfedmdc.eq_27:printed",),
-    "(31)": ("dfedmdc.eq_31:printed",),
-    "(32)": ("dfedmdc.eq_32:printed",),
     "(33)": ("dfedmdc.eq_33:printed",),
     "(33), u-part": ("dfedmdc.eq_33_u:printed",),
     "(34)": ("dfedmdc.theorem_2:appendix",),
     "(35)": ("dfedmdc.theorem_2:appendix_eq35",),
-    "(36)": ("dfedmdc.eq_36:printed",),
 }
 
 REDERIVED = {
     "4.6, Theorem M, a = b": ("dfedmdc.theorem_1:corrected", "dfedmdc.theorem_2:corrected"),
-    "4.6, Theorem M": ("dfedmdc.theorem_1:corrected_weighted", "dfedmdc.theorem_2:corrected_weighted"),
+    "4.6, Theorem M": (
+        "dfedmdc.theorem_1:corrected_different_steps",
+        "dfedmdc.theorem_2:corrected_different_steps",
+    ),
     "4.6, Theorem M at V^t": (
         "dfedmdc.theorem_1:corrected_same_round",
         "dfedmdc.theorem_2:corrected_same_round",
     ),
-    "4.6, Theorem M, sharper": (
-        "dfedmdc.theorem_1:corrected_sharper",
-        "dfedmdc.theorem_2:corrected_sharper",
-        "dfedmdc.theorem_1:corrected_weighted_sharper",
-        "dfedmdc.theorem_2:corrected_weighted_sharper",
-    ),
     "4.6, a = b = 1/sqrt(T)": ("dfedmdc.rate_theorem_1:corrected", "dfedmdc.rate_theorem_2:corrected"),
-    "4.6, u-drift": ("dfedmdc.lemma_3:corrected",),
-    "4.6, consensus": ("dfedmdc.lemma_5:corrected",),
-    "4.6, v-step": ("dfedmdc.eq_18:corrected",),
-    "4.6, u-step": ("dfedmdc.eq_13:corrected",),
 }
 ROUNDS = {
     name: ("mean", range(1, 11), 1)

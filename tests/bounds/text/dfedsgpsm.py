@@ -111,13 +111,7 @@ def corollary_a_windows(**v):
     }
 
 
-def lemma_4_windows(**v):
-    once, _ = over_windows(v["window"], v["q"])
-    first = 2 * v["q"] ** (2 * (v["t"] // v["window"])) * v["x0_spread"] / v["delta"]
-    return first + 2 * (v["eta"] * at(**v) * big_g(**v) * once / v["delta"]) ** 2
-
-
-def theorem_b_sharper(**v):
+def theorem_b(**v):
     L, q = v["L"], v["q"]
     turn = v["eta"] * L * at(**v) / v["delta"] * (v["sigma_g"] + v["sigma_l"] + L * v["rho"])
     return {
@@ -133,18 +127,6 @@ def theorem_a_sharper(**v):
     root = v["rho"] + eta * path(**v) * g / d
     root += sqrt(v["x0_spread"] / (d * v["T"] * (1 - q * q))) + eta * at(**v) * g * q / (d * (1 - q))
     return {**leading(2, **v), "drift, consensus and sharpness": v["L"] ** 2 * root**2}
-
-
-def theorem_b(**v):
-    L, q = v["L"], v["q"]
-    turn = v["eta"] * L * at(**v) / v["delta"]
-    s = v["sigma_g"] + v["sigma_l"] + L * v["rho"]
-    return {
-        **leading(4, **v),
-        "initialization": 17 * L**2 * v["x0_spread"] / (v["delta"] * v["T"] * (1 - q)),
-        "drift and consensus": turn**2 * (96 + 390 * (q / (1 - q)) ** 2) * s**2,
-        "sharpness": 6 * (L * v["rho"]) ** 2,
-    }
 
 
 def minimal(**v):
@@ -199,11 +181,6 @@ def lemma_4(**v):
     return first + 2 * (v["eta"] * at(**v) * v["C"] / (1 - v["q"])) ** 2 * (v["B"] ** 2 + v["sigma_l"] ** 2)
 
 
-def lemma_4_fixed(**v):
-    first = 2 * v["q"] ** (2 * v["t"]) * v["x0_spread"] / v["delta"]
-    return first + 2 * (v["eta"] * at(**v) * big_g(**v) * v["q"] / v["delta"] / (1 - v["q"])) ** 2
-
-
 def r1(**v):
     first = 3 * (v["L"] * v["eta"]) ** 2 / v["delta"] * (c1(**v) + 64 * v["K"] ** 2 * v["B"] ** 2)
     return first + 3 * v["L"] ** 2 * lemma_4(**v) + 3 * (v["L"] * v["rho"]) ** 2
@@ -222,19 +199,10 @@ ONE = {
     ("lemma_2", "printed"): lambda eta, sigma_l, B, alpha: (
         2 * eta**2 * (sigma_l**2 + B**2) / (1 - alpha) ** 2
     ),
-    ("lemma_2", "corrected"): lambda **v: (v["eta"] * big_g(**v) / (1 - v["alpha"])) ** 2,
     ("lemma_3", "printed"): lambda **v: (c1(**v) + 64 * v["K"] ** 2 * v["G_x"]) * v["eta"] ** 2,
     ("lemma_3", "appendix"): lemma_3_end,
     ("lemma_3", "corrected"): lambda **v: (v["eta"] * at(**v) * big_g(**v)) ** 2,
     ("lemma_4", "printed"): lemma_4,
-    ("lemma_4", "corrected"): lemma_4_fixed,
-    ("lemma_4", "corrected_windows"): lemma_4_windows,
-    ("definition_C1", "printed"): c1,
-    ("definition_C2", "printed"): c2,
-    ("definition_alpha_tilde", "printed"): at,
-    ("eq_gradient", "printed"): lambda L, rho, sigma_g, delta, Xi, G_x: (
-        4 * ((L * rho) ** 2 + sigma_g**2 + (L / delta) ** 2 * Xi + G_x)
-    ),
     ("eq_R1", "printed"): r1,
     ("eq_round", "printed"): one_round,
 }
@@ -244,9 +212,8 @@ TERMS = {
     ("dfedsgpsm.theorem_1", "corrected"): theorem_a,
     ("dfedsgpsm.theorem_1", "corrected_sharper"): theorem_a_sharper,
     ("dfedsgpsm.theorem_1", "corrected_windows"): theorem_a_windows,
-    ("dfedsgpsm.theorem_1", "corrected_b"): theorem_b,
-    ("dfedsgpsm.theorem_1", "corrected_b_sharper"): theorem_b_sharper,
-    ("dfedsgpsm.theorem_1", "corrected_minimal"): minimal,
+    ("dfedsgpsm.theorem_1", "corrected_no_bounded_gradients"): theorem_b,
+    ("dfedsgpsm.theorem_1", "corrected_any_step"): minimal,
     ("dfedsgpsm.corollary_1", "printed"): corollary,
     ("dfedsgpsm.corollary_1", "corrected"): corollary_a,
     ("dfedsgpsm.corollary_1", "corrected_windows"): corollary_a_windows,
@@ -254,10 +221,6 @@ TERMS = {
         "rate": 1 / sqrt(T),
         "sharpness": 1 / T,
         "drift": 1 / (T * T * K * delta),
-    },
-    ("dfedsgpsm.eq_6", "printed"): lambda C, q, t, x0_sq, push: {
-        "initialization": C * q**t * sqrt(x0_sq),
-        "consensus": C * sum(q ** (t - j) * push for j in range(t + 1)),
     },
     **{(f"dfedsgpsm.{name}", variant): one(f) for (name, variant), f in ONE.items()},
 }
@@ -282,13 +245,10 @@ CONDITIONS = {
     ("dfedsgpsm.theorem_1", "corrected"): half,
     ("dfedsgpsm.theorem_1", "corrected_windows"): half,
     ("dfedsgpsm.theorem_1", "corrected_sharper"): half,
-    **{
-        ("dfedsgpsm.theorem_1", variant): lambda **v: [
-            (24 * v["eta"] * v["L"] * at(**v) / v["delta"], 1 - v["q"])
-        ]
-        for variant in ("corrected_b", "corrected_b_sharper")
-    },
-    ("dfedsgpsm.theorem_1", "corrected_minimal"): lambda m, **_: [(2, m)],
+    ("dfedsgpsm.theorem_1", "corrected_no_bounded_gradients"): lambda **v: [
+        (24 * v["eta"] * v["L"] * at(**v) / v["delta"], 1 - v["q"])
+    ],
+    ("dfedsgpsm.theorem_1", "corrected_any_step"): lambda m, **_: [(2, m)],
     **{
         ("dfedsgpsm.corollary_1", variant): lambda **v: [(4 * (at(**v) / v["K"]) ** 2, v["T"])]
         for variant in ("corrected", "corrected_windows")
@@ -314,20 +274,16 @@ LABELS = {
     "Assumption 5": ("dfedsgpsm.theorem_1:printed@5:",),
     "Algorithm 1": ("algorithms:DFedSGPSM",),
     "(2)": ("graphs:LossDriven",),
-    "Lemma 1, (3)-(5)": ("dfedsgpsm.definition_alpha_tilde:printed", "test:k_momentum_steps_in_closed_form"),
+    "Lemma 1, (3)-(5)": ("test:k_momentum_steps_in_closed_form",),
     "Theorem 1": ("dfedsgpsm.theorem_1:printed",),
     "Theorem 1, delta": ("glossary:delta", "graphs:push_sum_constants"),
-    "Theorem 1, C_1": ("dfedsgpsm.definition_C1:printed",),
     "Corollary 1": ("dfedsgpsm.corollary_1:printed",),
-    "Corollary 1, C_2": ("dfedsgpsm.definition_C2:printed",),
     "Remark 1, q": ("validation:remark_1_q", "graphs:assran_constants"),
     "Remark 2": ("dfedsgpsm.rate_remark_2:printed",),
     "Lemma 2": ("dfedsgpsm.lemma_2:printed",),
     "Lemma 3": ("dfedsgpsm.lemma_3:printed",),
     "Lemma 3, last line of its proof": ("dfedsgpsm.lemma_3:appendix",),
-    "Lemma 3, bound of the gradient": ("dfedsgpsm.eq_gradient:printed",),
     "Lemma 4": ("dfedsgpsm.lemma_4:printed",),
-    "(6)": ("dfedsgpsm.eq_6:printed",),
     "Lemma 5 (its statement is empty), R1": ("dfedsgpsm.eq_R1:printed",),
     "Lemma 5, one round": ("dfedsgpsm.eq_round:printed",),
     "B, display before 'Finally'": ("dfedsgpsm.theorem_1:appendix",),
@@ -337,15 +293,11 @@ REDERIVED = {
     "4.1, windows": (
         "dfedsgpsm.theorem_1:corrected_windows",
         "dfedsgpsm.corollary_1:corrected_windows",
-        "dfedsgpsm.lemma_4:corrected_windows",
     ),
     "4.2, Theorem A": ("dfedsgpsm.theorem_1:corrected",),
     "4.2, Theorem A, sharper": ("dfedsgpsm.theorem_1:corrected_sharper",),
     "4.2, Corollary A": ("dfedsgpsm.corollary_1:corrected",),
-    "4.3, Theorem B": ("dfedsgpsm.theorem_1:corrected_b",),
-    "4.3, Theorem B, sharper": ("dfedsgpsm.theorem_1:corrected_b_sharper",),
-    "4.4, minimal repair": ("dfedsgpsm.theorem_1:corrected_minimal",),
-    "4.5, Lemma 2": ("dfedsgpsm.lemma_2:corrected",),
+    "4.3, Theorem B": ("dfedsgpsm.theorem_1:corrected_no_bounded_gradients",),
+    "4.4, minimal repair": ("dfedsgpsm.theorem_1:corrected_any_step",),
     "4.5, Lemma 3": ("dfedsgpsm.lemma_3:corrected",),
-    "4.5, Lemma 4": ("dfedsgpsm.lemma_4:corrected",),
 }

@@ -6,14 +6,14 @@ import sympy as sp
 from sympy import sqrt
 
 from dfltheory.bounds import symbols as s
-from dfltheory.bounds.convex import mu_each, strongly_convex, x_star_sq
+from dfltheory.bounds.convex import strongly_convex
 from dfltheory.bounds.paper import Paper
 from dfltheory.bounds.scope import Scope
-from dfltheory.bounds.symbols import GRADIENT_SQ, LENGTH_SQ, Quantity, define
+from dfltheory.bounds.symbols import GRADIENT_SQ, LENGTH_SQ, Quantity
 from dfltheory.bounds.theorem import Condition, LeftSide, Theorem
 
-T, L, eta = s.T, s.L, s.eta
-spare = define(Quantity("spare", r"\epsilon", GRADIENT_SQ, "what the visitor leaves to spare"))
+T, L, eta, mu_each, x_star_sq = s.T, s.L, s.eta, s.mu_each, s.x_star_sq
+SPARE = Quantity("spare", r"\epsilon", GRADIENT_SQ, "what the visitor leaves to spare")
 PAPER = Paper("Descent of D-PSGD", "A visitor 2026", letters={"m": "n"}, provenance="written for a test")
 SCOPE = Scope(("DPSGD",), "symmetric", common_start=True, letters={"order": "combine-then-adapt"})
 EXACT = (
@@ -43,7 +43,7 @@ def statements() -> tuple[Theorem, ...]:
     contraction = {"optimization": (1 - eta * mu_each) ** T * x_star_sq}
     convex = (STEP, *EXACT, *strongly_convex(mu_each, L))
     return (
-        stated("theorem_1", "theorem", DESCENT | {"spare": spare / T}),
+        stated("theorem_1", "theorem", DESCENT | {"spare": SPARE.symbol / T}, quantities=(SPARE,)),
         stated("theorem_1", "theorem", DESCENT, variant="corrected"),
         stated("theorem_2", "theorem", contraction, convex, LAST),
         stated(

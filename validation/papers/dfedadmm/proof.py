@@ -11,8 +11,6 @@ from collections.abc import Callable, Sequence
 import sympy as sp
 
 from dfltheory.bounds import symbols as s
-from dfltheory.bounds.papers.dfedadmm import corrected as stated
-from dfltheory.bounds.papers.dfedadmm.printed import gamma
 from dfltheory.proofs import hypotheses as h
 from dfltheory.proofs import kernel as r
 from dfltheory.proofs.moments import (
@@ -36,6 +34,8 @@ from dfltheory.proofs.moments import (
     sq,
 )
 from dfltheory.proofs.script import Corollary, Range, Script
+from validation.papers.dfedadmm import notation as stated
+from validation.papers.dfedadmm.notation import gamma
 
 L, K, pen = s.L, s.K, s.lam_admm
 share = s.eta / pen
@@ -312,20 +312,11 @@ def given() -> r.Fact:
 
 SCRIPTS = (
     script("corrected", lambda noise: theorem_b1(bounded_moment(), split(noise)), SMALL, noise=HALF),
-    script("corrected_b1", lambda noise: theorem_b1(given(), split(noise)), SMALL, noise=HALF),
-    script("corrected_b1_sharper", lambda: theorem_b1(given(), split((L * pen, 1 - L * pen))), BELOW_ONE),
-    script("corrected_b1_prime", lambda: theorem_b1(given(), whole(given())), ANY),
-    *(
-        script(variant, theorem_b2, WITHOUT, noise=PAID, dual=HALF, way=WAY)
-        for variant in ("corrected_b2", "corrected_b2_sharper")
-    ),
-    script("corrected_b0", lambda: theorem_b1(bounded_moment(), whole(bounded_moment())), ANY),
-    *(
-        Corollary(f"dfedadmm.corollary_1:{variant}", f"dfedadmm.{of}")
-        for variant, of in (
-            ("corrected_paper_schedule", "theorem_1:corrected_b1"),
-            ("corrected_sharper", "theorem_1:corrected_b1"),
-            ("corrected", "corollary_1:corrected_sharper"),
-        )
-    ),
+    script("corrected_second_moment", lambda noise: theorem_b1(given(), split(noise)), SMALL, noise=HALF),
+    script("corrected_larger_penalty", lambda: theorem_b1(given(), split((L * pen, 1 - L * pen))), BELOW_ONE),
+    script("corrected_any_penalty", lambda: theorem_b1(given(), whole(given())), ANY),
+    script("corrected_no_bounded_gradients", theorem_b2, WITHOUT, noise=PAID, dual=HALF, way=WAY),
+    script("corrected_small_steps", lambda: theorem_b1(bounded_moment(), whole(bounded_moment())), ANY),
+    Corollary("dfedadmm.corollary_1:corrected", "dfedadmm.theorem_1:corrected_second_moment"),
+    Corollary("dfedadmm.corollary_1:corrected_paper_schedule", "dfedadmm.theorem_1:corrected_second_moment"),
 )

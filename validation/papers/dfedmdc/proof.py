@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 
 import sympy as sp
 
+from dfltheory.bounds import registry
 from dfltheory.bounds import symbols as s
-from dfltheory.bounds.papers.dfedmdc import corrected as stated
 from dfltheory.proofs import hypotheses as h
 from dfltheory.proofs import kernel as r
 from dfltheory.proofs.moments import E_U, G_U, G_V, N_U, N_V, X_U, X_V, Algorithm, Moment, k, one, root, sq
@@ -185,7 +185,7 @@ RANGES = (
 VALUES = {lam: x / (1 + x), eta_u: A_ / ((1 + x) * K_u * L_u), eta_v: B_ / (K_v * L_v)}
 GRANTS: dict[str, tuple[h.Hypothesis, ...]] = dict(
     zip(
-        stated.CORRECTED_ASSUMPTIONS,
+        registry.get("dfedmdc.theorem_2", "corrected").assumptions,
         (
             (h.SMOOTH,),
             (h.UNBIASED, h.VARIANCE, h.INDEPENDENT),
@@ -206,10 +206,8 @@ def scripts(number: int, proof: Proof) -> tuple[Script | Corollary, ...]:
     part, whole = (a / (4 * L_u), b / (4 * L_v)), (1 / L_u, 1 / L_v, 4 / a)
     equal = (*RANGES[:2], sizes), {**VALUES, eta_v: A_ / ((1 + x) * K_v * L_v)}
     made = {
-        "corrected_weighted": (lambda **w: proof.theorem(w, *part), (*RANGES, sizes), VALUES),
-        "corrected_weighted_sharper": (lambda **w: proof.theorem(w, *part), (*RANGES, sizes), VALUES),
+        "corrected_different_steps": (lambda **w: proof.theorem(w, *part), (*RANGES, sizes), VALUES),
         "corrected": (lambda **w: proof.theorem(w, *whole), *equal),
-        "corrected_sharper": (lambda **w: proof.theorem(w, *whole), *equal),
         "corrected_same_round": (lambda **w: proof.same_round(w), *equal),
     }
     return (

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import sympy as sp
 
+from dfltheory.bounds import registry
 from dfltheory.bounds import symbols as s
-from dfltheory.bounds.papers.dfedsam.corrected import COMMON_START, CORRECTED_ASSUMPTIONS
 from dfltheory.bounds.units import Expr
 from dfltheory.proofs import hypotheses as h
 from dfltheory.proofs import kernel as r
@@ -63,7 +63,7 @@ TIGHTEST = Weights(
     (R(41, 200), R(59, 100), R(41, 200)),
     (R(431, 1000), R(569, 1000)),
 )
-"""Found by a search over the weights of ``dfedsam.theorem_4_5:corrected_sharper``."""
+"""Found by a search over the weights of ``dfedsam.theorem_4_5:corrected``."""
 
 
 def steps() -> tuple[r.Fact, r.Fact, r.Fact]:
@@ -144,7 +144,7 @@ a, q = sp.Symbol("a", positive=True), sp.Symbol("q_", nonnegative=True)
 v, z = sp.Symbol("v", nonnegative=True), sp.Symbol("z", nonnegative=True)
 GRANTS: dict[str, tuple[h.Hypothesis, ...]] = dict(
     zip(
-        (*CORRECTED_ASSUMPTIONS, COMMON_START),
+        registry.get("dfedsam.theorem_4_5", "corrected").assumptions,
         (
             (h.SMOOTH, h.SAMPLE_SMOOTH),
             (h.UNBIASED, h.VARIANCE, h.INDEPENDENT),
@@ -179,11 +179,9 @@ def script(variant: str, w: Weights, start: Callable[[Algorithm], r.Fact], large
 
 SCRIPTS = (
     script("corrected", EQUAL, r.common_start, 8),
-    script("corrected_sharper", EQUAL, r.common_start, 8),
-    script("corrected_weighted", CHOSEN, r.common_start, 8),
-    script("corrected_tight", TIGHTEST, r.common_start, 8),
-    script("corrected_init", EQUAL_INIT, r.any_start, 12),
-    script("corrected_init_sharper", EQUAL_INIT, r.any_start, 12),
+    script("corrected_less_noise", CHOSEN, r.common_start, 8),
+    script("corrected_less_consensus", TIGHTEST, r.common_start, 8),
+    script("corrected_different_starts", EQUAL_INIT, r.any_start, 12),
     Corollary("dfedsam.corollary_4_6:corrected", "dfedsam.theorem_4_5:corrected"),
     Corollary("dfedsam.corollary_4_8:corrected", "dfedsam.theorem_4_5:corrected"),
 )

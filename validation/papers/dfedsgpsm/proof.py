@@ -9,13 +9,13 @@ from functools import partial
 import sympy as sp
 
 from dfltheory.bounds import symbols as s
-from dfltheory.bounds.papers.dfedsgpsm import corrected as stated
-from dfltheory.bounds.papers.dfedsgpsm.momentum import at, at_before, dbar, square_form, sum_c2, total_form
 from dfltheory.bounds.theorem import Condition
 from dfltheory.proofs import hypotheses as h
 from dfltheory.proofs import kernel as r
 from dfltheory.proofs.moments import SAMPLED, XBAR, Algorithm, E, G, Lag, N, X, count, k, lag, one, root, sq
 from dfltheory.proofs.script import Corollary, Range, Script
+from validation.papers.dfedsgpsm import notation as stated
+from validation.papers.dfedsgpsm.notation import at, at_before, dbar, square_form, sum_c2, total_form
 
 L, K, eta, alpha = s.L, s.K, s.eta, s.alpha
 ONCE = (1 - alpha**count) / (1 - alpha)
@@ -233,20 +233,17 @@ SCRIPTS = (
         {dbar: path / at},
         weights={"noise": HALVES},
     ),
-    *(
-        Script(
-            f"dfedsgpsm.theorem_1:{variant}",
-            theorem_b,
-            GRANTS,
-            B_RANGES,
-            B_VALUES,
-            (MOMENTUM,),
-            weights={"far": B_FAR, "noise": HALVES},
-        )
-        for variant in ("corrected_b", "corrected_b_sharper")
+    Script(
+        "dfedsgpsm.theorem_1:corrected_no_bounded_gradients",
+        theorem_b,
+        GRANTS,
+        B_RANGES,
+        B_VALUES,
+        (MOMENTUM,),
+        weights={"far": B_FAR, "noise": HALVES},
     ),
     Script(
-        "dfedsgpsm.theorem_1:corrected_minimal",
+        "dfedsgpsm.theorem_1:corrected_any_step",
         partial(theorem_a, size=s.x0_sq),
         GRANTS,
         RANGES,
@@ -255,7 +252,7 @@ SCRIPTS = (
         weights={"far": A_FAR, "noise": HALVES},
         case=Condition("eta L at <= 1/2", 2 * eta * L * at, sp.Integer(1)),
         otherwise=Script(
-            "dfedsgpsm.theorem_1:corrected_minimal",
+            "dfedsgpsm.theorem_1:corrected_any_step",
             long_steps,
             GRANTS,
             lags=(MOMENTUM,),

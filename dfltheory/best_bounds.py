@@ -1,0 +1,308 @@
+"""The least bound of a theorem over its step sizes, at given constants and typical ones.
+
+Constants that are not given take typical values, and mechanisms that are not given are
+absent. Only constants are given, so that step sizes are each theorem's own best ones.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dfltheory.bounds import registry
+from dfltheory.bounds.regions import conditions_of, equalities, values_of
+from dfltheory.bounds.symbols import GLOSSARY, with_quantities
+from dfltheory.checks.everyday import everyday
+from dfltheory.checks.vacuous import trivials
+from dfltheory.errors import InputError, UnknownNameError
+from dfltheory.verdicts.run_values import Source, Values, run_values
+from dfltheory.verdicts.schedule import network_values
+
+if TYPE_CHECKING:
+    from dfltheory.bounds.theorem import Theorem
+
+Array = NDArray[np.float64]
+HORIZONS: Array = np.unique(np.round(10.0 ** np.linspace(0, 15, 121)))
+LEAST_STEP, LARGEST_STEP = 1e-12, 1e3
+"""Range of the step sizes that are tried."""
+GRID_SIZES = {0: 1, 1: 601, 2: 76}
+"""Number of values of each step size on the first grid, by the number of step sizes."""
+FINE_GRID = 10 ** (np.arange(-8, 9) / 40)
+"""Multiples of the best of two step sizes that are tried next."""
+POINTS_AT_ONCE = 1_000_000
+
+
+# -- constants of no particular run --------------------------------------------------------
+
+
+class TypicalConstants(Source):
+    """Given constants, completed by neutral and by typical values.
+
+    A mechanism that is not given is absent. A fixed doubly stochastic network leaves
+    push-sum's weights at 1: then delta = C = 1 and q = lam.
+    """
+
+    def __init__(self, given: Mapping[str, Any]):
+        self._given = given
+
+    def constants(self, theorem: Theorem) -> Values:
+        names = self._names(theorem)
+        if not registry.known(theorem.key, theorem.variant):
+            _refuse_unusual(theorem, [name for name in names if name not in self._given])
+        lam = self._given.get("lam", everyday(["lam"])["lam"])
+        known: Values = {**everyday(names, theorem.glossary), **theorem.neutral}
+        known.update({"x0_spread": 0.0, "delta": 1.0, "C": 1.0, "q": lam})
+        known.update(self._given)
+        given_steps = [name for name in theorem.step_names if name in self._given]
+        return {name: known[name] for name in [*names, *given_steps]}
+
+    def _names(self, theorem: Theorem) -> list[str]:
+        """What the theorem needs, without step sizes and without what an equality among
+        its conditions fixes."""
+        names = []
+        for name in theorem.needs:
+            fixed = name in fixed_by_conditions(theorem) and name not in self._given
+            if name not in theorem.step_names and not fixed:
+                names.append(name)
+        return names
+
+    def derived(self, theorem: Theorem, values: Values) -> Values:
+        return {}
+
+
+def _refuse_unusual(theorem: Theorem, names: Sequence[str]) -> None:
+    """Raise InputError for a symbol of a third-party theorem, which has no typical value."""
+    missing = sorted(set(names) - {*GLOSSARY, *theorem.neutral})
+    if missing:
+        raise InputError(f"{theorem} needs {', '.join(missing)}, which has no typical value: give it")
+
+
+def constants(theorem: Theorem, values: Mapping[str, Any]) -> Values:
+    """What a theorem needs but step sizes: given, absent or typical values; and given step
+    sizes.
+
+    Raises
+    ------
+    UnknownNameError
+        If a name is not in the glossary.
+    InputError
+        If a value is out of its range, or a symbol of a third-party theorem is missing.
+    """
+    check_constants(values, (theorem,))
+    return run_values(TypicalConstants(values), theorem).known
+
+
+def check_constants(values: Mapping[str, Any], theorems: Sequence[Theorem] = ()) -> None:
+    """Raise an error for names that neither the glossary nor one of the theorems has, and
+    for values out of their range."""
+    glossary = with_quantities(q for theorem in theorems for q in theorem.quantities)
+    for name, value in values.items():
+        if name not in glossary:
+            raise UnknownNameError("constant", name, set(glossary))
+        glossary[name].check(value)
+
+
+def own_values(theorem: Theorem, values: Mapping[str, Any]) -> Values:
+    """The values that a theorem knows; others belong to other theorems."""
+    return {name: value for name, value in values.items() if name in theorem.glossary}
+
+
+def with_network(theorem: Theorem, topology: Any, values: Mapping[str, Any]) -> Values:
+    """Given values, and the constants of a network.
+
+    Raises
+    ------
+    InputError
+        If a given value is not that of the network.
+    """
+    if topology is None:
+        return dict(values)
+    network = network_values(theorem, topology)
+    for name in set(network) & set(values):
+        if values[name] != network[name]:
+            raise InputError(
+                f"{name} = {values[name]:g} is given, and the network has {network[name]:g}: give one of them"
+            )
+    return {**network, **values}
+
+
+@cache
+def fixed_by_conditions(theorem: Theorem) -> dict[str, Any]:
+    """What an equality among the conditions fixes, step sizes first, as expressions in the
+    other quantities."""
+    return equalities(conditions_of(theorem), theorem.glossary)[0]
+
+
+# -- the best bound ------------------------------------------------------------------------
+
+
+def best_bounds(theorem: Theorem, values: Mapping[str, Any]) -> tuple[Array, dict[str, Array]]:
+    """The least bound over admissible step sizes, at one or more places.
+
+    Parameters
+    ----------
+    values : mapping
+        Numbers or arrays (P,) by glossary name. A given step size is kept.
+
+    Returns
+    -------
+    (P,) array
+        The least bound on a grid of 40 values a decade (of two step sizes near the best of
+        5 a decade); nan where no step size is admissible.
+    dict
+        The best step sizes, (P,) each.
+    """
+    given = constants(theorem, values)
+    places = max((np.size(value) for value in given.values()), default=1)
+    tied = {n: expr for n, expr in fixed_by_conditions(theorem).items() if n not in given}
+    free = [n for n in theorem.step_names if n not in given and n not in tied]
+    if len(free) not in GRID_SIZES:
+        raise InputError(f"{theorem} has {len(free)} step sizes: give all but two of {', '.join(free)}")
+    meshes = _meshes(len(free))
+    width = meshes[0].shape[1]
+    bounds = np.full(places, np.nan)
+    steps = {name: np.ones(places) for name in (*free, *tied)}
+    constants_at = {n: np.broadcast_to(np.asarray(v, float), (places,)) for n, v in given.items()}
+    parts = max(1, places * width // POINTS_AT_ONCE)
+    for part in np.array_split(np.arange(places), parts):
+        for mesh in meshes:
+            points = {name: value[part, None] for name, value in constants_at.items()}
+            for name, multiples in zip(free, mesh, strict=True):
+                points[name] = steps[name][part, None] * multiples
+            table, points = _bounds_on_grid(theorem, points, tied, (len(part), mesh.shape[1]))
+            best = np.arange(len(part)), table.argmin(axis=1)
+            bounds[part] = table[best]
+            for name in steps:
+                steps[name][part] = points[name][best]
+    return np.where(np.isfinite(bounds), bounds, np.nan), steps
+
+
+def _meshes(free: int) -> list[Array]:
+    """Multiples of the step sizes to be tried one after the other, (free, N) each; one
+    point if no step size is free."""
+    grids = [np.geomspace(LEAST_STEP, LARGEST_STEP, GRID_SIZES[free])]
+    if free == 2:
+        grids.append(FINE_GRID)
+    meshes = []
+    for grid in grids:
+        axes = np.meshgrid(*[grid] * free, indexing="ij")
+        meshes.append(np.array([axis.ravel() for axis in axes]).reshape(free, -1 if free else 1))
+    return meshes
+
+
+def _bounds_on_grid(
+    theorem: Theorem,
+    values: Mapping[str, Array],
+    tied: Mapping[str, Any],
+    shape: tuple[int, int],
+) -> tuple[Array, dict[str, Array]]:
+    """The bound at a grid of values, (places, N), infinite where it is not admissible; and
+    the values, with those that an equality fixes."""
+    points = {name: np.broadcast_to(value, shape).ravel() for name, value in values.items()}
+    real = np.ones(shape[0] * shape[1], dtype=bool)
+    with np.errstate(all="ignore"):
+        for name, expr in tied.items():  # such as 2/mu, which does not exist at mu = 0
+            value = np.broadcast_to(values_of([expr], points)[0], real.shape)
+            real = real & (value > 0) & np.isfinite(value)
+            points[name] = np.where(real, value, 1.0)
+        bounds = np.broadcast_to(theorem.evaluate(where="nan", **points), real.shape)
+    table = np.where(real & np.isfinite(bounds), bounds, np.inf).reshape(shape)
+    return table, {name: value.reshape(shape) for name, value in points.items()}
+
+
+def yardstick(theorem: Theorem, values: Mapping[str, Any]) -> Array:
+    """What is known of the left-hand side (at least of its least round) without the
+    theorem; nan if nothing is."""
+    given = {}
+    for name, value in constants(theorem, values).items():
+        given[name] = np.atleast_1d(np.asarray(value, float))
+    shape = np.broadcast_shapes(*(value.shape for value in given.values()))
+    known = [expr for _, expr in trivials(theorem)]
+    if not known:
+        return np.full(shape, np.nan)
+    points = {name: np.broadcast_to(value, shape) for name, value in given.items()}
+    return np.min(values_of(known, points), axis=0)
+
+
+# -- horizons, and planes of two quantities ------------------------------------------------
+
+
+def first_round(theorem: Theorem, values: Mapping[str, Any]) -> float:
+    """The first T of ``HORIZONS`` from which the bound is nonvacuous; inf: none up to 1e15."""
+    if "T" not in theorem.needs or not trivials(theorem):
+        return math.nan
+    over_time = {**values, "T": HORIZONS}
+    useful = best_bounds(theorem, over_time)[0] < yardstick(theorem, over_time)
+    return float(HORIZONS[int(useful.argmax())]) if useful.any() else math.inf
+
+
+def transient(theorem: Theorem, values: Mapping[str, Any]) -> float:
+    """The first T from which four times the clients, on a network of the same lam, lower
+    the best bound to less than 4^(-1/4) of itself; inf: at no T.
+
+    That is half of the way, in logarithms, to linear speed-up.
+    """
+    if not {"m", "T"} <= set(theorem.needs):
+        return math.nan
+    m = values.get("m", everyday(["m"])["m"])
+    few = best_bounds(theorem, {**values, "T": HORIZONS, "m": m})[0]
+    many = best_bounds(theorem, {**values, "T": HORIZONS, "m": 4 * m})[0]
+    fast = many < 4**-0.25 * few
+    from_there = np.logical_and.accumulate(fast[::-1])[::-1]
+    return float(HORIZONS[int(from_there.argmax())]) if from_there.any() else math.inf
+
+
+def least(
+    theorems: Sequence[Theorem],
+    across: tuple[str, Array],
+    up: tuple[str, Array],
+    values: Mapping[str, Any],
+) -> tuple[NDArray[np.int64], Array]:
+    """Which theorem's best bound is least, over a plane of two quantities.
+
+    Parameters
+    ----------
+    across, up : (name, values)
+        The axes.
+
+    Returns
+    -------
+    (len(up), len(across)) array of int
+        Index of the theorem with the least nonvacuous bound; -1 if there is none.
+    (len(up), len(across)) array
+        That bound; nan if there is none.
+    """
+    x, y = np.meshgrid(across[1], up[1])
+    plane = {**values, across[0]: x.ravel(), up[0]: y.ravel()}
+    table = np.full((len(theorems), x.size), np.inf)
+    for k, theorem in enumerate(theorems):
+        own = own_values(theorem, plane)
+        bound = np.broadcast_to(best_bounds(theorem, own)[0], (x.size,))
+        table[k] = np.where(bound < yardstick(theorem, own), bound, np.inf)
+    bounds = table.min(axis=0).reshape(x.shape)
+    found = np.isfinite(bounds)
+    which = table.argmin(axis=0).reshape(x.shape)
+    return np.where(found, which, -1), np.where(found, bounds, np.nan)
+
+
+__all__ = [
+    "HORIZONS",
+    "LARGEST_STEP",
+    "LEAST_STEP",
+    "TypicalConstants",
+    "best_bounds",
+    "check_constants",
+    "constants",
+    "first_round",
+    "fixed_by_conditions",
+    "least",
+    "own_values",
+    "transient",
+    "with_network",
+    "yardstick",
+]

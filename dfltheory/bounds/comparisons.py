@@ -1,0 +1,77 @@
+"""Conditions as comparisons: ``sigma_g == 0`` of a theorem file as inequalities ``left <= right``, and back.
+
+Both sides of a condition have one unit, which 0 has not. A comparison of x with 0 is therefore kept as one of
+x with its double or its half: ``x <= 0`` as ``2 x <= x`` and ``x > 0`` as ``x/2 < x``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import sympy as sp
+
+from dfltheory.bounds.clauses import Condition
+from dfltheory.bounds.formula_writer import write_formula
+from dfltheory.bounds.formulas import Relation
+from dfltheory.bounds.units import Expr
+
+
+def conditions_of(name: str, left: Expr, relation: Relation, right: Expr) -> tuple[Condition, ...]:
+    """The inequalities that a comparison means: two of an equality, or one if its sides cannot be less."""
+    if relation in (">=", ">"):
+        return _at_most(name, right, left, strict=relation == ">")
+    if relation in ("<=", "<"):
+        return _at_most(name, left, right, strict=relation == "<")
+    if left.is_zero and right.free_symbols:
+        left, right = right, left
+    if right.is_zero and left.free_symbols:
+        right, left = left, 2 * left
+        if right.is_nonnegative:
+            return (Condition(name, left, right),)
+    return (Condition(name, left, right), Condition(name, right, left))
+
+
+def _at_most(name: str, left: Expr, right: Expr, strict: bool) -> tuple[Condition, ...]:
+    if left.is_zero and right.free_symbols:
+        left = right / 2
+    elif right.is_zero and left.free_symbols:
+        left, right = 2 * left, left
+    return (Condition(name, left, right, strict),)
+
+
+def comparisons_of(conditions: Sequence[Condition]) -> list[tuple[str, str]]:
+    """Name and comparison of each condition; two that are an equality together are written as one."""
+    found: list[tuple[str, str]] = []
+    position = 0
+    while position < len(conditions):
+        condition = conditions[position]
+        position += 1
+        if position < len(conditions) and _are_equality(condition, conditions[position]):
+            position += 1
+            found.append((condition.name, _text(condition.left, "==", condition.right)))
+        else:
+            found.append((condition.name, _comparison(condition)))
+    return found
+
+
+def _are_equality(one: Condition, other: Condition) -> bool:
+    plain = not (one.strict or other.strict) and one.name == other.name
+    return plain and (one.left, one.right) == (other.right, other.left)
+
+
+def _comparison(condition: Condition) -> str:
+    left, right = sp.sympify(condition.left), sp.sympify(condition.right)
+    sign = "<" if condition.strict else "<="
+    if right.free_symbols and left == 2 * right:
+        equals = right.is_nonnegative and not condition.strict
+        return _text(right, "==" if equals else sign, sp.S.Zero)
+    if right.free_symbols and left == right / 2:
+        return _text(right, ">" if condition.strict else ">=", sp.S.Zero)
+    return _text(left, sign, right)
+
+
+def _text(left: Expr, sign: str, right: Expr) -> str:
+    return f"{write_formula(left)} {sign} {write_formula(right)}"
+
+
+__all__ = ["comparisons_of", "conditions_of"]

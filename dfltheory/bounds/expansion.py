@@ -1,0 +1,107 @@
+"""Limits of a statement from a file: how large its formulas are once its definitions are put into them.
+
+Definitions that contain each other can make formulas that no memory holds. The sizes are counted without
+building anything; then the expansion is built by the limited constructors, which refuse large numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import sympy as sp
+
+from dfltheory.bounds.clauses import Condition, Definition
+from dfltheory.bounds.tree import FUNCTIONS, NODES, build
+from dfltheory.bounds.units import Expr
+from dfltheory.documents import short
+from dfltheory.errors import DFLTheoryError, InputError
+
+DEEPEST = 60
+"""The largest depth of an expanded formula."""
+TOTAL = 10_000
+"""The most parts of all expanded formulas of a statement."""
+
+
+def formulas_of(
+    parts: Mapping[str, Any], conditions: Iterable[Condition], schedule: Mapping[str, Any]
+) -> dict[str, Any]:
+    """The formulas of a statement but its definitions, by a name for messages."""
+    formulas = {f"term {name}": part for name, part in parts.items()}
+    formulas |= {f"schedule of {name}": rule for name, rule in schedule.items()}
+    for condition in conditions:
+        formulas[f"left side of {condition.name}"] = condition.left
+        formulas[f"right side of {condition.name}"] = condition.right
+    return formulas
+
+
+def check_expansion(definitions: Iterable[Definition], formulas: Mapping[str, Any]) -> None:
+    """Refuse formulas that are too large once the definitions are put into them.
+
+    Parameters
+    ----------
+    definitions : each in terms of earlier ones
+    formulas : by a name for messages
+
+    Raises
+    ------
+    InputError
+        An expanded formula has more than ``NODES`` parts, is more than ``DEEPEST`` deep, or has a number
+        that is too large; all of them have more than ``TOTAL`` parts.
+    """
+    total = 0
+    sizes: dict[Any, tuple[int, int]] = {}
+    expanded: dict[Any, Expr] = {}
+    for definition in definitions:
+        expression = sp.sympify(definition.expr)
+        place = f"definition {definition.symbol}"
+        sizes[definition.symbol] = _checked_size(place, expression, sizes)
+        total += sizes[definition.symbol][0]
+        expanded[definition.symbol] = _expanded(place, expression, expanded)
+    for name, formula in formulas.items():
+        expression = sp.sympify(formula)
+        total += _checked_size(name, expression, sizes)[0]
+        if total > TOTAL:
+            raise InputError(f"the formulas with the definitions put into them have more than {TOTAL} parts")
+        _expanded(name, expression, expanded)
+
+
+def _checked_size(place: str, formula: Any, known: Mapping[Any, tuple[int, int]]) -> tuple[int, int]:
+    parts, depth = _size(formula, known)
+    if parts > NODES or depth > DEEPEST:
+        raise InputError(
+            f"{place} with the definitions put into it has {short(parts)} parts and is {depth} deep: at most "
+            f"{NODES} parts, {DEEPEST} deep"
+        )
+    return parts, depth
+
+
+def _size(formula: Any, known: Mapping[Any, tuple[int, int]]) -> tuple[int, int]:
+    """Parts and depth; a symbol that is ``known`` has those of its definition."""
+    if formula in known:
+        return known[formula]
+    sizes = [_size(part, known) for part in formula.args]
+    parts = sum(size[0] for size in sizes)
+    depth = max((size[1] for size in sizes), default=0)
+    return parts + 1, depth + 1
+
+
+def _expanded(place: str, formula: Any, known: Mapping[Any, Expr]) -> Expr:
+    try:
+        return _rebuilt(formula, known)
+    except DFLTheoryError as wrong:
+        raise InputError(f"{place} with the definitions put into it: {wrong}") from None
+
+
+def _rebuilt(formula: Any, known: Mapping[Any, Expr]) -> Expr:
+    """The formula with the definitions put into it, by the limited constructors."""
+    if formula in known:
+        return known[formula]
+    if not formula.args or not formula.free_symbols.intersection(known):
+        return formula
+    parts = [_rebuilt(part, known) for part in formula.args]
+    name = type(formula).__name__
+    return build(name, parts) if name in FUNCTIONS else formula.func(*parts)
+
+
+__all__ = ["check_expansion"]

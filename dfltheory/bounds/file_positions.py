@@ -1,0 +1,85 @@
+"""Where a value stands in the text of a TOML file, for messages: the reader of TOML does not say.
+
+The search is a search of text within the block of a statement. A value that is not found, as one with escape
+sequences, is reported at the place of its table.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+_STATEMENT = re.compile(r"^[ \t]*\[\[[ \t]*statement[ \t]*\]\]", re.MULTILINE)
+_QUOTES = ('"""', "'''", '"', "'")
+
+
+class Position(NamedTuple):
+    """Line and column, from 1."""
+
+    line: int
+    column: int
+
+    def __str__(self) -> str:
+        return f"line {self.line}, column {self.column}"
+
+
+class FilePositions:
+    """Places in one file.
+
+    Parameters
+    ----------
+    text : the text of the file
+    """
+
+    def __init__(self, text: str):
+        self._text = text
+        self._starts = [found.start() for found in _STATEMENT.finditer(text)]
+
+    def of(self, path: Sequence[str | int], value: object = None, offset: int = 0) -> Position:
+        """The position of the value at ``path``, as ``("statement", 0, "terms", "noise")``.
+
+        Parameters
+        ----------
+        value : its text, if it is one: ``offset`` counts its characters
+        """
+        start, end = self._block(path)
+        place = start
+        for name in path:
+            if isinstance(name, str) and name != "statement":
+                place = self._after_name(name, place, end)
+        return self._position(self._in_value(place, value, offset))
+
+    def _block(self, path: Sequence[str | int]) -> tuple[int, int]:
+        if len(path) < 2 or path[0] != "statement" or not isinstance(path[1], int):
+            return 0, self._starts[0] if path and path[0] != "statement" and self._starts else len(self._text)
+        number = path[1]
+        if number >= len(self._starts):
+            return 0, len(self._text)
+        ends = [*self._starts[1:], len(self._text)]
+        return self._starts[number], ends[number]
+
+    def _after_name(self, name: str, start: int, end: int) -> int:
+        """Where the value of a name begins: after its ``=``, or its header; ``start`` if there is none."""
+        key = rf"""(?:"{re.escape(name)}"|'{re.escape(name)}'|(?<![\w"']){re.escape(name)})"""
+        pattern = re.compile(rf"{key}[ \t]*(?:=[ \t]*|\.(?=[\w\"'])|\][ \t]*(?=[\r\n#]))")
+        found = pattern.search(self._text, start, end)
+        return start if found is None else found.end()
+
+    def _in_value(self, place: int, value: object, offset: int) -> int:
+        if not isinstance(value, str):
+            return place
+        for quote in _QUOTES:
+            inside = place + len(quote)
+            if self._text.startswith(quote, place):
+                if len(quote) == 3 and self._text.startswith("\n", inside):
+                    inside += 1
+                return inside + offset if self._text.startswith(value, inside) else place
+        return place
+
+    def _position(self, place: int) -> Position:
+        line = self._text.count("\n", 0, place) + 1
+        return Position(line, place - self._text.rfind("\n", 0, place))
+
+
+__all__ = ["FilePositions", "Position"]

@@ -1,0 +1,62 @@
+"""Reading one theorem file: its text, its errors with their places, and the code that it may name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NoReturn
+
+from dfltheory.bounds.file_positions import FilePositions
+from dfltheory.bounds.formulas import FormulaError
+from dfltheory.errors import DFLTheoryError, InputError
+from dfltheory.own import Trust, own, require_trust
+
+KeyPath = tuple[str | int, ...]
+"""Keys of TOML from the top of the file, as ``("statement", 0, "terms", "noise")``."""
+
+
+class FileReader:
+    """One file that is being read.
+
+    Parameters
+    ----------
+    text, name : its text, and what messages call it
+    folder : what the paths of code in it are relative to
+    trust : what it may import
+    """
+
+    def __init__(self, text: str, name: str, folder: Path, trust: Trust):
+        self.text = text
+        self.name = name
+        self._folder = folder
+        self._trust = trust
+        self._positions = FilePositions(text)
+
+    def stop(self, path: KeyPath, message: object, value: object = None, offset: int = 0) -> NoReturn:
+        """Raise the one error of this file, with its place."""
+        position = self._positions.of(path, value, offset)
+        field = ".".join(str(part) for part in path if not isinstance(part, int))
+        raise InputError(f"{self.name}, {position}: {field or 'file'}: {message}") from None
+
+    def reading(self, path: KeyPath, value: object, read: Callable[[], Any]) -> Any:
+        """What ``read`` returns; its errors get their place."""
+        try:
+            return read()
+        except FormulaError as wrong:
+            character = value[wrong.offset : wrong.offset + 1] if isinstance(value, str) else ""
+            at = f" at {character!r}" if character else ""
+            self.stop(path, f"{wrong}{at}", value, wrong.offset)
+        except DFLTheoryError as wrong:
+            self.stop(path, wrong, value)
+
+    def code(self, path: KeyPath, reference: str) -> Any:
+        """What a trusted file names as ``FILE.py:NAME``, relative to the file."""
+
+        def imported() -> Any:
+            require_trust(reference, self._trust, str(path[-1]))
+            return own(str(self._folder / reference))
+
+        return self.reading(path, reference, imported)
+
+
+__all__ = ["FileReader", "KeyPath"]

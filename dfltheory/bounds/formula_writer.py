@@ -1,0 +1,62 @@
+"""SymPy formulas as text of theorem files, which :mod:`dfltheory.bounds.formulas` reads."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import sympy as sp
+
+from dfltheory.bounds.formulas import CALLED, FUNCTIONS
+from dfltheory.errors import InputError
+
+
+def write_formula(formula: Any) -> str:
+    """A formula as :func:`read_formula` reads it.
+
+    Raises
+    ------
+    InputError
+        It has a function that theorem files do not have.
+    """
+    return _Printer().doprint(sp.sympify(formula)).replace("**", "^")
+
+
+def _is_negative(term: Any) -> bool:
+    return term.could_extract_minus_sign()
+
+
+class _Printer(sp.StrPrinter):
+    """SymPy's own text, in the words of theorem files."""
+
+    def _as_ordered_terms(self, expr: Any, order: Any = None) -> list[Any]:
+        """The terms of a sum, those without a minus sign first."""
+        terms = super()._as_ordered_terms(expr, order=order)
+        return sorted(terms, key=_is_negative)
+
+    def _print_Max(self, expr: Any) -> str:
+        return f"max({', '.join(sorted(map(self._print, expr.args)))})"
+
+    def _print_Min(self, expr: Any) -> str:
+        return f"min({', '.join(sorted(map(self._print, expr.args)))})"
+
+    def _print_Abs(self, expr: Any) -> str:
+        return f"abs({self._print(expr.args[0])})"
+
+    def _print_Exp1(self, expr: Any) -> Any:
+        return "exp(1)"
+
+    def _print_Float(self, expr: Any) -> str:
+        exact = Fraction(repr(float(expr)))
+        return self._print(sp.Rational(exact.numerator, exact.denominator))
+
+    def _print_Function(self, expr: Any) -> str:
+        name = type(expr).__name__
+        if name not in CALLED:
+            raise InputError(
+                f"{name} cannot be written to a theorem file: functions are {', '.join(FUNCTIONS)}"
+            )
+        return super()._print_Function(expr)
+
+
+__all__ = ["write_formula"]

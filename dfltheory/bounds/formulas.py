@@ -1,0 +1,377 @@
+"""Formulas as people write them in theorem files: ``2*lam^2/(1 - lam^2)`` to SymPy.
+
+Reading never runs text. The characters are split into numbers, names and signs here; each ``^`` becomes
+``**`` before Python's grammar sees the text, because Python's own ``^`` binds less tightly than ``+``; the
+syntax tree is walked by an explicit list of node types; numbers are exact; and every operation is built by
+the limited constructors of :mod:`dfltheory.bounds.tree`.
+"""
+
+from __future__ import annotations
+
+import ast
+import difflib
+import keyword
+import re
+import unicodedata
+from bisect import bisect_right
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from typing import Literal, NoReturn
+
+import sympy as sp
+
+from dfltheory.bounds.symbols import LETTERS
+from dfltheory.bounds.tree import DEPTH, NODES, build, small
+from dfltheory.bounds.units import Expr
+from dfltheory.errors import DFLTheoryError, InputError
+
+Relation = Literal["<=", "<", ">=", ">", "=="]
+LENGTH = 10_000
+"""Most characters of a formula."""
+DIGITS = 400
+"""Most digits of a number, and its largest decimal exponent."""
+SUMMANDS = 10_000
+"""Most terms of a sum."""
+STEPS = 20_000
+"""Most parts that are read, those of a sum once for each of its terms."""
+
+_TOKEN = re.compile(
+    r"(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)"
+    r"|(?P<name>[A-Za-z_]\w*)"
+    r"|(?P<relation><=|>=|==|<|>)"
+    r"|(?P<sign>\*\*|[-+*/^(),])"
+    r"|(?P<space>\s+)",
+    re.ASCII,
+)
+CALLED = {
+    "sqrt": "sqrt",
+    "log": "log",
+    "exp": "exp",
+    "abs": "Abs",
+    "min": "Min",
+    "max": "Max",
+    "floor": "floor",
+}
+FUNCTIONS = (*CALLED, "sum")
+"""What a formula may call."""
+_LOOK_ALIKE = {
+    "\u00d7": "*",
+    "\u22c5": "*",
+    "\u00b7": "*",
+    "\u2212": "-",
+    "\u2013": "-",
+    "\u00f7": "/",
+    "\u2044": "/",
+    "\u2264": "<=",
+    "\u2265": ">=",
+    "\u221a": "sqrt",
+    "\u00b2": "^2",
+    "\u00b3": "^3",
+}
+"""Characters of printed formulas, and what a file has in their place."""
+_GREEK = {"lambda": "lam", "lamda": "lam", "psi": "lam"}
+"""Names of Greek letters for which the glossary has another name."""
+
+
+class FormulaError(InputError):
+    """A formula cannot be read. ``offset`` is the index of the character at which reading stopped."""
+
+    def __init__(self, message: str, offset: int):
+        super().__init__(message)
+        self.offset = offset
+
+
+@dataclass(frozen=True)
+class _Token:
+    kind: str
+    text: str
+    offset: int
+
+
+def read_formula(text: str, symbols: Mapping[str, Expr]) -> Expr:
+    """The expression that ``text`` is.
+
+    Parameters
+    ----------
+    text : as ``"4*f0_gap/(eta*K*T)"``
+    symbols : what each name stands for
+
+    Raises
+    ------
+    FormulaError
+        The text is no formula; a name is not in ``symbols``; a limit of size is exceeded.
+    """
+    tokens = _tokens(text)
+    for token in tokens:
+        if token.kind == "relation":
+            raise FormulaError(f"{token.text!r} compares: a formula has no comparison", token.offset)
+    return _expression(tokens, symbols, len(text))
+
+
+def read_comparison(text: str, symbols: Mapping[str, Expr]) -> tuple[Expr, Relation, Expr]:
+    """Both sides of one comparison, and its sign.
+
+    Raises
+    ------
+    FormulaError
+        There is no comparison, or there are several; else as :func:`read_formula`.
+    """
+    tokens = _tokens(text)
+    places = [k for k, token in enumerate(tokens) if token.kind == "relation"]
+    if not places:
+        raise FormulaError("a condition needs one of <=, <, >=, >, == between two formulas", len(text))
+    if len(places) > 1:
+        second = tokens[places[1]]
+        message = f"{second.text!r} is a second comparison: write one condition for each"
+        raise FormulaError(message, second.offset)
+    sign = tokens[places[0]]
+    left = _expression(tokens[: places[0]], symbols, sign.offset)
+    right = _expression(tokens[places[0] + 1 :], symbols, len(text))
+    return left, sign.text, right  # type: ignore[return-value]  # the pattern has these alone
+
+
+def _tokens(text: str) -> list[_Token]:
+    """Numbers, names and signs with their places."""
+    if len(text) > LENGTH:
+        raise FormulaError(f"a formula has at most {LENGTH} characters, this one {len(text)}", LENGTH)
+    found: list[_Token] = []
+    position = 0
+    while position < len(text):
+        match = _TOKEN.match(text, position)
+        if match is None:
+            raise FormulaError(_about_character(text[position]), position)
+        kind = str(match.lastgroup)
+        if kind != "space":
+            token = _Token(kind, match[0], position)
+            _check_token(token, found[-1] if found else None)
+            found.append(token)
+        position = match.end()
+    return found
+
+
+def _about_character(character: str) -> str:
+    """What is wrong with a character that no formula has."""
+    name = unicodedata.name(character, "no name")
+    words = f"character {character!r} (U+{ord(character):04X}, {name.lower()}) is not part of a formula"
+    if character in _LOOK_ALIKE:
+        return f"{words}: write {_LOOK_ALIKE[character]}"
+    plain = unicodedata.normalize("NFKC", character)
+    if plain != character and plain.isascii() and plain.isprintable():
+        return f"{words}: write {plain}"
+    greek = re.fullmatch(r"GREEK SMALL LETTER (?:FINAL )?(\w+)", name)
+    if greek is not None:
+        spelled = greek[1].lower()
+        return f"{words}: write its name, as {_GREEK.get(spelled, spelled)}"
+    return f"{words}: names have the letters a-z and A-Z, digits and _"
+
+
+def _check_token(token: _Token, before: _Token | None) -> None:
+    """Reject words that Python keeps for itself, long numbers, and two operands without a sign."""
+    if token.kind == "name" and keyword.iskeyword(token.text):
+        instead = LETTERS.get(token.text, f"{token.text.lower()}_")
+        raise FormulaError(f"{token.text!r} cannot be a name: use {instead}", token.offset)
+    if token.kind == "number":
+        _check_number(token)
+    if token.text == "**":
+        raise FormulaError("'**' is not part of a formula: write ^", token.offset)
+    if before is None or not (before.kind in ("number", "name") or before.text == ")"):
+        return
+    called = before.kind == "name" and token.text == "("
+    if token.kind in ("number", "name") or (token.text == "(" and not called):
+        raise FormulaError(f"a sign is missing before {token.text[:40]!r}: write * to multiply", token.offset)
+
+
+def _check_number(token: _Token) -> None:
+    digits, _, exponent = token.text.lower().partition("e")
+    too_long = len(digits) > DIGITS or len(exponent) > 6
+    if too_long or abs(int(exponent or 0)) > DIGITS:
+        message = f"a number has at most {DIGITS} digits, and an exponent of that size"
+        raise FormulaError(message, token.offset)
+
+
+def _expression(tokens: list[_Token], symbols: Mapping[str, Expr], end: int) -> Expr:
+    """The expression of some tokens; ``end`` is where the text ends, for messages."""
+    if not tokens:
+        raise FormulaError("a formula is missing here", end)
+    if tokens[-1].kind == "sign" and tokens[-1].text != ")":
+        raise FormulaError("the formula ends too early", end)
+    if len(tokens) > 2 * NODES:
+        raise FormulaError(f"a formula has at most {NODES} parts", tokens[2 * NODES].offset)
+    starts: list[int] = []
+    pieces: list[str] = []
+    column = 0
+    for token in tokens:
+        piece = "**" if token.text == "^" else token.text
+        starts.append(column)
+        pieces.append(piece)
+        column += len(piece) + 1
+    walk = _Walk(" ".join(pieces), starts, [token.offset for token in tokens], symbols, end)
+    return walk.run()
+
+
+class _Walk:
+    """Builds the expression of one syntax tree."""
+
+    def __init__(
+        self, source: str, starts: list[int], offsets: list[int], symbols: Mapping[str, Expr], end: int
+    ):
+        self._source = source
+        self._starts = starts
+        self._offsets = offsets
+        self._symbols = dict(symbols)
+        self._end = end
+        self._nodes = 0
+        self._steps = 0
+
+    def run(self) -> Expr:
+        try:
+            tree = ast.parse(self._source, mode="eval")
+        except SyntaxError as wrong:
+            column = (wrong.offset or 1) - 1
+            self._stop(_grammar(self._source, column, wrong), self._place(column))
+        except (RecursionError, MemoryError):
+            raise FormulaError(f"a formula is at most {DEPTH} deep", self._offsets[0]) from None
+        return self._value(tree.body, 0)
+
+    def _place(self, column: int) -> int:
+        """The index in the text of what stands at a column of the source."""
+        if column >= len(self._source):
+            return self._end
+        return self._offsets[max(bisect_right(self._starts, column) - 1, 0)]
+
+    def _stop(self, message: str, offset: int) -> NoReturn:
+        raise FormulaError(message, offset) from None
+
+    def _value(self, node: ast.expr, depth: int) -> Expr:
+        self._nodes += 1
+        self._steps += 1
+        offset = self._place(node.col_offset)
+        if self._steps > STEPS:
+            self._stop(f"the sums of a formula take at most {STEPS} steps", offset)
+        if self._nodes > NODES:
+            self._stop(f"a formula has at most {NODES} parts", offset)
+        if depth > DEPTH:
+            self._stop(f"a formula is at most {DEPTH} deep", offset)
+        try:
+            return self._built(node, depth + 1)
+        except FormulaError:
+            raise
+        except DFLTheoryError as wrong:
+            self._stop(str(wrong), offset)
+
+    def _built(self, node: ast.expr, depth: int) -> Expr:
+        match node:
+            case ast.Constant():
+                return self._number(node)
+            case ast.Name(id=name):
+                return self._named(name, self._place(node.col_offset))
+            case ast.UnaryOp(op=ast.USub(), operand=inner):
+                return build("Mul", [sp.S.NegativeOne, self._value(inner, depth)])
+            case ast.UnaryOp(op=ast.UAdd(), operand=inner):
+                return self._value(inner, depth)
+            case ast.BinOp(op=ast.Add() | ast.Sub()):
+                return self._chain(node, (ast.Add, ast.Sub), depth)
+            case ast.BinOp(op=ast.Mult() | ast.Div()):
+                return self._chain(node, (ast.Mult, ast.Div), depth)
+            case ast.BinOp(left=base, op=ast.Pow(), right=exponent):
+                return build("Pow", [self._value(base, depth), self._value(exponent, depth)])
+            case ast.Call(func=ast.Name(id=name), args=arguments, keywords=[]):
+                return self._call(name, arguments, node, depth)
+        raise FormulaError("this is not part of a formula", self._place(node.col_offset))
+
+    def _number(self, node: ast.Constant) -> Expr:
+        digits = self._source[node.col_offset : node.end_col_offset]
+        exact = Fraction(Decimal(digits))
+        return small(sp.Rational(exact.numerator, exact.denominator))
+
+    def _named(self, name: str, offset: int) -> Expr:
+        if name in self._symbols:
+            return self._symbols[name]
+        if name in FUNCTIONS:
+            self._stop(f"{name} is a function: write {name}(...)", offset)
+        if name in LETTERS and LETTERS[name] in self._symbols:
+            self._stop(f"no quantity is called {name!r}: use {LETTERS[name]}", offset)
+        near = difflib.get_close_matches(name[:100], sorted(self._symbols), n=3, cutoff=0.5)
+        hint = f"did you mean {' or '.join(near)}? " if near else ""
+        message = f"no quantity is called {name[:100]!r}; {hint}a quantity of your own needs "
+        raise FormulaError(f"{message}[quantities.NAME] or a definition", offset)
+
+    def _chain(self, node: ast.expr, kinds: tuple[type, type], depth: int) -> Expr:
+        """A chain such as a - b + c, whose syntax tree is as deep as it is long, in one step.
+
+        ``kinds`` are the sign that takes an operand as it is, and the one that inverts it.
+        """
+        operands: list[Expr] = []
+        while isinstance(node, ast.BinOp) and isinstance(node.op, kinds):
+            operand = self._value(node.right, depth)
+            if isinstance(node.op, kinds[1]):
+                operand = _inverted(operand, kinds[1])
+            operands.append(operand)
+            node = node.left
+        operands.append(self._value(node, depth))
+        name = "Add" if kinds[0] is ast.Add else "Mul"
+        return build(name, operands[::-1])
+
+    def _call(self, name: str, arguments: list[ast.expr], node: ast.Call, depth: int) -> Expr:
+        offset = self._place(node.col_offset)
+        if name == "sum":
+            return self._sum(arguments, offset, depth)
+        if name not in CALLED:
+            what = "a quantity" if name in self._symbols else "no function of formulas"
+            known = ", ".join(FUNCTIONS)
+            self._stop(f"{name[:40]} is {what}, and cannot be called; functions are {known}", offset)
+        if name in ("min", "max") and len(arguments) < 2:
+            self._stop(f"{name} takes two or more arguments, not {len(arguments)}", offset)
+        return build(CALLED[name], [self._value(argument, depth) for argument in arguments])
+
+    def _sum(self, arguments: list[ast.expr], offset: int, depth: int) -> Expr:
+        """sum(expr, k, first, last): the terms one by one, for limits that are whole numbers."""
+        if len(arguments) != 4 or not isinstance(arguments[1], ast.Name):
+            self._stop("a sum is written sum(formula, index, first, last)", offset)
+        index = arguments[1].id
+        if index in self._symbols or index in FUNCTIONS:
+            self._stop(f"the index {index} of a sum has the name of something else", offset)
+        first, last = (self._value(argument, depth) for argument in arguments[2:])
+        if not (first.is_Integer and last.is_Integer):
+            self._stop(
+                "the limits of a sum must be whole numbers here: for others write the closed form, or a "
+                "definition with a registered function",
+                offset,
+            )
+        if last - first >= SUMMANDS:
+            self._stop(f"a sum has at most {SUMMANDS} terms, this one {last - first + 1}", offset)
+        total = [sp.S.Zero]
+        for value in range(int(first), int(last) + 1):
+            counted = self._nodes
+            self._symbols[index] = sp.Integer(value)
+            term = self._value(arguments[0], depth)
+            if term.is_Rational:
+                total[0] = small(total[0] + term)
+                self._nodes = counted + 1  # numbers are added up at once, and leave one part
+            else:
+                total.append(term)
+        self._symbols.pop(index, None)
+        return build("Add", total)
+
+
+def _inverted(operand: Expr, kind: type) -> Expr:
+    """-operand, or 1/operand."""
+    if kind is ast.Sub:
+        return build("Mul", [sp.S.NegativeOne, operand])
+    return build("Pow", [operand, sp.S.NegativeOne])
+
+
+def _grammar(source: str, column: int, wrong: SyntaxError) -> str:
+    """A syntax error in words of formulas."""
+    if source.count("(") != source.count(")"):
+        return "parentheses do not match"
+    if column >= len(source.rstrip()):
+        return "the formula ends too early"
+    if wrong.msg.startswith("too many nested"):
+        return f"a formula is at most {DEPTH} deep"
+    return "this is not a formula: two signs, or a sign without an operand"
+
+
+__all__ = ["CALLED", "FUNCTIONS", "FormulaError", "Relation", "read_comparison", "read_formula"]

@@ -1,0 +1,54 @@
+"""Python functions that a theorem file may name: they evaluate a definition whose formula would cancel.
+
+A definition has both: the formula is what the statement says, and the function is how its numbers are
+computed. ``function = "NAME"`` of a theorem file is a name of ``NUMERIC_FUNCTIONS``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from dfltheory.errors import one_of
+
+
+class NumericFunction(NamedTuple):
+    """``function`` of arrays; ``takes`` are the quantities that it is given, in this order."""
+
+    function: Callable[..., Any]
+    takes: tuple[str, ...]
+
+
+_ADMM = ("eta", "lam_admm", "K")
+_MOMENTUM = ("alpha", "K")
+
+NUMERIC_FUNCTIONS: dict[str, tuple[str, ...]] = {
+    "admm.gamma": _ADMM,
+    "admm.gamma_before": _ADMM,
+    "admm.left": _ADMM,
+    "admm.theta": _ADMM,
+    "momentum.total": _MOMENTUM,
+    "momentum.total_before": _MOMENTUM,
+    "momentum.squares": _MOMENTUM,
+    "momentum.mean_path": _MOMENTUM,
+}
+"""Names of the registered functions, and what they take: the modules are :mod:`dfltheory.admm` and
+:mod:`dfltheory.momentum`."""
+
+
+def numeric_function(name: str) -> NumericFunction:
+    """The registered function of this name."""
+    from dfltheory import admm, momentum  # they import NumPy
+
+    one_of("registered function", name, NUMERIC_FUNCTIONS)
+    module, _, function = name.partition(".")
+    place = {"admm": admm, "momentum": momentum}[module]
+    return NumericFunction(getattr(place, function), NUMERIC_FUNCTIONS[name])
+
+
+def name_of(function: Callable[..., Any]) -> str | None:
+    """The name under which a function is registered, or None."""
+    return next((name for name in NUMERIC_FUNCTIONS if numeric_function(name).function is function), None)
+
+
+__all__ = ["NUMERIC_FUNCTIONS", "NumericFunction", "name_of", "numeric_function"]

@@ -1,1 +1,0 @@
-"""The papers: a module or a folder each, found by :mod:`dfltheory.bounds.registry`."""

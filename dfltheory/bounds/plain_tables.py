@@ -1,0 +1,93 @@
+"""Tables of the package's own theorem files, without the data models, whose import is slow.
+
+A test compares the defaults with those of the models and reads every file of the package with both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType, SimpleNamespace
+from typing import Any
+
+DEFAULTS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
+    {
+        "file": {"source": {}, "quantities": {}},
+        "source": {"title": "", "citation": "", "provenance": "", "notation": {}},
+        "quantity": {
+            "unit": "1",
+            "range": "[0, inf)",
+            "integer": False,
+            "neutral": None,
+            "step": False,
+            "latex": "",
+            "meaning": "",
+            "of": None,
+        },
+        "scope": {
+            "hyperparameters": {},
+            "sequence": ["fixed"],
+            "participation": "full",
+            "bounded_gradients": False,
+            "noise": "clients",
+            "blocks": 1,
+        },
+        "left": {
+            "at": "mean model",
+            "over": "rounds",
+            "first": "0",
+            "last": "T - 1",
+            "start": "0",
+            "parts": None,
+            "unit": None,
+            "latex": "",
+            "words": "",
+            "constants": [],
+        },
+        "definition": {"latex": "", "meaning": "", "sign": None, "function": None},
+        "step": {"from_": []},
+        "statement": {
+            "variant": "stated",
+            "order": None,
+            "control": False,
+            "of": None,
+            "assumptions": [],
+            "remark": "",
+            "notation": None,
+            "definitions": {},
+            "conditions": {},
+            "schedule": {},
+            "steps": [],
+        },
+    }
+)
+"""Values of the keys that a table may lack, by the kind of table."""
+
+
+def plain_table(kind: str, values: Mapping[str, Any]) -> Any:
+    """A table with its values and defaults as attributes."""
+    named = {name.replace("from", "from_") if kind == "step" else name: v for name, v in values.items()}
+    return SimpleNamespace(**{**DEFAULTS[kind], **named})
+
+
+def plain_file(document: Mapping[str, Any]) -> Any:
+    """A theorem file of the package as tables."""
+    file = plain_table("file", document)
+    file.source = plain_table("source", file.source)
+    file.quantities = {name: plain_table("quantity", table) for name, table in file.quantities.items()}
+    file.statement = [_statement(table) for table in file.statement]
+    return file
+
+
+def _statement(values: Mapping[str, Any]) -> Any:
+    table = plain_table("statement", values)
+    table.scope = plain_table("scope", table.scope)
+    table.left = plain_table("left", table.left)
+    table.steps = [plain_table("step", step) for step in table.steps]
+    table.definitions = {
+        name: entry if isinstance(entry, str) else plain_table("definition", entry)
+        for name, entry in table.definitions.items()
+    }
+    return table
+
+
+__all__ = ["DEFAULTS", "plain_file", "plain_table"]

@@ -1,0 +1,310 @@
+"""One statement of a theorem file: its texts to formulas, and its tables to a theorem."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import sympy as sp
+
+from dfltheory.bounds.clauses import Condition, Definition, LeftSide, ProofStep
+from dfltheory.bounds.comparisons import conditions_of
+from dfltheory.bounds.expansion import check_expansion, formulas_of
+from dfltheory.bounds.file_reader import FileReader, KeyPath
+from dfltheory.bounds.formulas import read_comparison, read_formula
+from dfltheory.bounds.measures import BLOCK_FACTORS, MEASURES
+from dfltheory.bounds.numeric_functions import numeric_function
+from dfltheory.bounds.paper import Paper
+from dfltheory.bounds.plain_tables import plain_table
+from dfltheory.bounds.scope import LAWS, Scope
+from dfltheory.bounds.symbols import Quantity, checked_new, with_quantities
+from dfltheory.bounds.theorem import Theorem
+from dfltheory.bounds.unit_text import read_range, read_unit
+from dfltheory.bounds.units import Expr
+
+if TYPE_CHECKING:  # the data models are slow to import
+    from dfltheory.bounds.theorem_models import (
+        DefinitionTable,
+        LeftTable,
+        QuantityTable,
+        ScopeTable,
+        StatementTable,
+    )
+
+EXACT_GRADIENTS = "exact gradients"
+"""Name of the condition sigma_l = 0, which ``noise = "none"`` adds."""
+CODE = re.compile(r".+\.py:[A-Za-z_][\w.]*")
+"""What names code in a theorem file."""
+
+_WORDS = re.compile(r"[A-Za-z_]\w*", re.ASCII)
+
+
+class StatementReader:
+    """Reads one statement of a file."""
+
+    def __init__(
+        self,
+        file: FileReader,
+        number: int,
+        table: StatementTable,
+        quantities: tuple[Quantity, ...],
+        paper: Paper,
+    ):
+        self._file = file
+        self._table = table
+        self._path: KeyPath = ("statement", number)
+        self._quantities = quantities
+        self._paper = paper
+        self._known: dict[Any, Expr] = {}
+        self._symbols: dict[str, Expr] = {
+            name: quantity.symbol for name, quantity in with_quantities(quantities).items()
+        }
+
+    def theorem(self, parent: tuple[str, str] | None) -> Theorem:
+        """The statement; ``parent`` is the name of the one from which it is derived."""
+        table = self._table
+        definitions = self._definitions()
+        self._known = {definition.symbol: definition.expr for definition in definitions}
+        parts = {name: self._formula(("terms", name), text) for name, text in table.terms.items()}
+        conditions = self._conditions()
+        schedule = {name: self._formula(("schedule", name), text) for name, text in table.schedule.items()}
+        self._check_size(definitions, parts, conditions, schedule)
+        used = self._used_quantities(definitions, parts, conditions, schedule)
+        fields = {
+            "key": table.key,
+            "variant": table.variant,
+            "kind": table.kind,
+            "title": table.title,
+            "source": table.source,
+            "lhs": self._left(table.left),
+            "parts": parts,
+            "scope": self._scope(table.scope, used),
+            "definitions": definitions,
+            "conditions": conditions,
+            "assumptions": tuple(table.assumptions),
+            "schedule": schedule,
+            "order": table.kind == "rate" if table.order is None else table.order,
+            "of": parent,
+            "remark": table.remark,
+            "control": table.control,
+            "steps": tuple(ProofStep(step.claim, tuple(step.from_), step.by) for step in table.steps),
+        }
+        return self._reading((), lambda: Theorem(quantities=used, **fields))
+
+    def _reading(self, path: KeyPath, read: Callable[[], Any], value: object = None) -> Any:
+        return self._file.reading((*self._path, *path), value, read)
+
+    def _formula(self, path: KeyPath, text: str) -> Expr:
+        return self._reading(path, lambda: read_formula(text, self._symbols), text)
+
+    # -- definitions ------------------------------------------------------------------------------
+
+    def _definitions(self) -> tuple[Definition, ...]:
+        """The definitions, each after those that it contains; their symbols become known."""
+        tables = {name: _as_table(entry) for name, entry in self._table.definitions.items()}
+        for name in tables:
+            if name in self._symbols:
+                message = f"{name} is a quantity already: choose another name"
+                self._file.stop((*self._path, "definitions", name), message)
+        found: dict[str, Definition] = {}
+        for name in tables:
+            self._define(name, tables, found, ())
+        return tuple(found.values())
+
+    def _define(
+        self,
+        name: str,
+        tables: Mapping[str, DefinitionTable],
+        found: dict[str, Definition],
+        within: tuple[str, ...],
+    ) -> None:
+        """Add one definition, after those that it contains."""
+        if name in found:
+            return
+        path = ("definitions", name)
+        table = tables[name]
+        if name in within:
+            cycle = " -> ".join((*within[within.index(name) :], name))
+            self._file.stop((*self._path, *path), f"the definitions contain each other: {cycle}")
+        for word in dict.fromkeys(_WORDS.findall(table.formula)):
+            if word in tables:
+                self._define(word, tables, found, (*within, name))
+        expression = self._formula(path, table.formula)
+        symbol = sp.Symbol(name, **{table.sign or _sign(expression): True})
+        numeric = None
+        takes: tuple[str, ...] = ()
+        if table.function is not None:
+            numeric, takes = self._reading((*path, "function"), lambda: numeric_function(str(table.function)))
+        self._symbols[name] = symbol
+        found[name] = Definition(symbol, expression, table.latex or name, table.meaning, takes, numeric)
+
+    # -- conditions -------------------------------------------------------------------------------
+
+    def _conditions(self) -> tuple[Condition, ...]:
+        found: list[Condition] = []
+        for name, text in self._table.conditions.items():
+            found += self._reading(
+                ("conditions", name),
+                lambda n=name, t=text: conditions_of(n, *read_comparison(t, self._symbols)),
+                text,
+            )
+        if self._table.scope.noise == "none":
+            (exact,) = conditions_of(EXACT_GRADIENTS, self._symbols["sigma_l"], "==", sp.S.Zero)
+            if not any((c.left, c.right) == (exact.left, exact.right) for c in found):
+                found.append(exact)
+        return tuple(found)
+
+    def _check_size(
+        self,
+        definitions: tuple[Definition, ...],
+        parts: Mapping[str, Expr],
+        conditions: tuple[Condition, ...],
+        schedule: Mapping[str, Expr],
+    ) -> None:
+        formulas = formulas_of(parts, conditions, schedule)
+        self._reading((), lambda: check_expansion(definitions, formulas))
+
+    def _used_quantities(
+        self, definitions: Any, parts: Any, conditions: Any, schedule: Any
+    ) -> tuple[Quantity, ...]:
+        """The file's quantities that the statement contains."""
+        formulas = [*(d.expr for d in definitions), *parts.values(), *schedule.values()]
+        formulas += [side for c in conditions for side in (c.left, c.right)]
+        names = {symbol.name for formula in formulas for symbol in sp.sympify(formula).free_symbols}
+        return tuple(q for q in self._quantities if q.name in names | set(self._table.left.constants))
+
+    # -- left-hand side and scope -------------------------------------------------------------------
+
+    def _left(self, table: LeftTable) -> LeftSide:
+        first, last, start = (self._round(name, getattr(table, name)) for name in ("first", "last", "start"))
+        if not start.is_Integer or start < 0:
+            self._file.stop((*self._path, "left", "start"), f"start = {start} must be an integer >= 0")
+        unit = None
+        if table.unit is not None:
+            unit = self._reading(("left", "unit"), lambda: read_unit(str(table.unit)))
+        measure = table.measure
+        if (table.at, table.over) != ("mean model", "rounds"):
+            known = MEASURES.get(measure)
+            unit = known.unit if known is not None and unit is None else unit
+            measure = f"{measure} at {table.at}, over {table.over}"
+        if table.parts is not None:
+            self._check_blocks(table.measure, table.parts)
+        return self._reading(
+            ("left",),
+            lambda: LeftSide(
+                measure=measure,
+                latex=table.latex,
+                aggregate=table.aggregate,
+                first=first,
+                last=last,
+                start=int(start),
+                unit=unit,  # type: ignore[arg-type]  # follows from the measure if it is None
+                averaging=table.words,
+                carries=tuple(table.constants),
+            ),
+        )
+
+    def _round(self, name: str, text: str) -> Expr:
+        """A round as a formula in T: without exponents that depend on T, whose values no memory holds."""
+        expression = sp.sympify(self._formula(("left", name), text))
+        powers = [power.exp for power in expression.atoms(sp.Pow)]
+        plain = not expression.has(sp.exp, sp.log) and all(power.is_number for power in powers)
+        if not plain or not expression.free_symbols <= {self._symbols["T"]}:
+            message = f"{name} = {text!r:.60} must be a round, by T alone"
+            self._file.stop((*self._path, "left", name), message)
+        return expression
+
+    def _check_blocks(self, measure: str, parts: list[str]) -> None:
+        """The factors of two blocks must be those of the measure."""
+        known = BLOCK_FACTORS.get(measure)
+        if known is None:
+            message = f"{measure} has no parts: measures of two blocks are {', '.join(BLOCK_FACTORS)}"
+            self._file.stop((*self._path, "left", "parts"), message)
+        expected = [read_formula(text, self._symbols) for text in known]
+        given = [self._formula(("left", "parts"), text).xreplace(self._known) for text in parts]
+        if given != expected:
+            message = f"parts must be {' and '.join(known)}, the factors of {measure}"
+            self._file.stop((*self._path, "left", "parts"), message)
+
+    def _scope(self, table: ScopeTable, used: tuple[Quantity, ...]) -> Scope:
+        algorithms = tuple(self._named(("scope", "algorithms"), name) for name in table.algorithms)
+        network: Any = table.network
+        if network not in LAWS:
+            network = self._named(("scope", "network"), network)
+        known = with_quantities(used)
+        notation = {name: latex for name, latex in self._paper.letters.items() if name in known}
+        if self._table.notation is not None:
+            notation = self._table.notation
+        return self._reading(
+            ("scope",),
+            lambda: Scope(
+                algorithms=algorithms,
+                network=network,
+                sequence=tuple(table.sequence),
+                common_start=table.common_start,
+                participation=table.participation,
+                bounded_gradients=table.bounded_gradients,
+                two_blocks=table.blocks == 2,
+                samplewise=table.noise != "clients",
+                letters=table.hyperparameters,
+                notation=notation,
+            ),
+        )
+
+    def _named(self, path: KeyPath, name: str) -> Any:
+        """A name of the package as it is, or the object that ``FILE.py:NAME`` names."""
+        if CODE.fullmatch(name):
+            return self._file.code((*self._path, *path), name)
+        if ":" in name:
+            self._file.stop((*self._path, *path), f"{name!r:.60} names code: write it as FILE.py:NAME")
+        return name
+
+
+def _as_table(entry: str | DefinitionTable) -> DefinitionTable:
+    return plain_table("definition", {"formula": entry}) if isinstance(entry, str) else entry
+
+
+def _sign(expression: Expr) -> str:
+    """The assumption on a definition's symbol that follows from its formula."""
+    if expression.is_positive:
+        return "positive"
+    return "nonnegative" if expression.is_nonnegative else "real"
+
+
+def read_quantity(file: FileReader, name: str, table: QuantityTable) -> Quantity:
+    """A quantity that a file adds to the glossary."""
+    path = ("quantities", name)
+    unit = file.reading((*path, "unit"), table.unit, lambda: read_unit(table.unit))
+    interval = file.reading((*path, "range"), table.range, lambda: read_range(table.range))
+    names_code = table.of is not None and CODE.fullmatch(table.of) is not None
+    of = file.code((*path, "of"), str(table.of)) if names_code else table.of
+    neutral = None if table.neutral is None else float(table.neutral)
+    quantity = Quantity(
+        name=name,
+        latex=table.latex or name,
+        unit=unit,
+        meaning=table.meaning,
+        low=interval.low,
+        high=interval.high,
+        open_low=interval.open_low,
+        open_high=interval.open_high,
+        integer=table.integer,
+        neutral=neutral,
+        step=table.step,
+        of=of,
+    )
+    file.reading(path, None, lambda: checked_new(quantity))
+    return quantity
+
+
+def parent_of(table: StatementTable, others: list[StatementTable]) -> tuple[str, str] | None:
+    """Key and variant that ``of`` names: without a variant the first one in the file, else ``stated``."""
+    if table.of is None:
+        return None
+    key, _, variant = table.of.partition(":")
+    known = [other.variant for other in others if other.key == key]
+    return key, variant or next(iter(known), "stated")
+
+
+__all__ = ["CODE", "StatementReader", "parent_of", "read_quantity"]

@@ -1,0 +1,180 @@
+"""Theorem files: TOML text to theorems.
+
+The format is that of :mod:`dfltheory.bounds.theorem_models`. Nothing of a file is run, unless the caller
+trusts it and it names code as ``FILE.py:NAME``. Every error names the file, the line and the column.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import NoReturn
+
+from pydantic import ValidationError
+
+from dfltheory.bounds.file_reader import FileReader
+from dfltheory.bounds.paper import Paper
+from dfltheory.bounds.statement_reader import StatementReader, parent_of, read_quantity
+from dfltheory.bounds.theorem import Theorem
+from dfltheory.bounds.theorem_models import FORMAT, FileTables
+from dfltheory.errors import InputError
+from dfltheory.own import Trust
+
+LARGEST = 250_000
+"""Most bytes of a theorem file."""
+DEEPEST_KEY = 10
+"""Most dots in a line, and most brackets that are open, both outside of texts."""
+
+_QUOTED = re.compile(r'"""[\s\S]*?"""|' r"'''[\s\S]*?'''|" r'"[^"\n]*"|' r"'[^'\n]*'|#[^\n]*")
+
+
+@dataclass(frozen=True)
+class TheoremFile:
+    """The statements of one file, and what it says of their source once."""
+
+    paper: Paper
+    theorems: tuple[Theorem, ...]
+
+
+def read_theorem_file(path: str | Path, *, trust: Trust = False) -> TheoremFile:
+    """The statements of a theorem file.
+
+    Parameters
+    ----------
+    path : a TOML file
+    trust : may the file name code as ``FILE.py:NAME``? It is imported, and so it runs
+
+    Raises
+    ------
+    InputError
+        The file cannot be read, or is no theorem file: one line with the file, the line and the column.
+    """
+    path = Path(path)
+    try:
+        with open(path, "rb") as stream:
+            data = stream.read(LARGEST + 1)
+    except OSError as wrong:
+        raise InputError(f"{path} cannot be read: {wrong.strerror or wrong}") from None
+    if len(data) > LARGEST:
+        raise InputError(f"{path} has more than {LARGEST} bytes: a theorem file is smaller")
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError as wrong:
+        raise InputError(
+            f"{path} is not text in UTF-8: byte {wrong.start} is {data[wrong.start]:#x}"
+        ) from None
+    return read_theorems(text, str(path), path.parent, trust=trust)
+
+
+def read_theorems(text: str, name: str, folder: Path | None = None, *, trust: Trust = False) -> TheoremFile:
+    """The statements of the text of a theorem file.
+
+    Parameters
+    ----------
+    text : TOML
+    name : what messages call the file
+    folder : what the paths of code in it are relative to; None: the working folder
+    trust : see :func:`read_theorem_file`
+
+    Raises
+    ------
+    InputError
+        One line with the name, the line and the column.
+    """
+    return _read(FileReader(text.replace("\r\n", "\n"), name, folder or Path(), trust))
+
+
+def template() -> str:
+    """A commented theorem file to start from."""
+    return (Path(__file__).parent / "template.toml").read_text(encoding="utf-8")
+
+
+def _read(file: FileReader) -> TheoremFile:
+    tables = _tables(file)
+    quantities = tuple(read_quantity(file, n, table) for n, table in tables.quantities.items())
+    source = tables.source
+    paper = Paper(source.title, source.citation, source.notation, source.provenance)
+    theorems: dict[tuple[str, str], Theorem] = {}
+    for number, table in enumerate(tables.statement):
+        named = (table.key, table.variant)
+        if named in theorems:
+            message = f"{table.key} ({table.variant}) is stated twice: give another variant"
+            file.stop(("statement", number, "key"), message)
+        reader = StatementReader(file, number, table, quantities, paper)
+        theorems[named] = reader.theorem(parent_of(table, tables.statement))
+    return TheoremFile(paper, tuple(theorems.values()))
+
+
+def _tables(file: FileReader) -> FileTables:
+    """The file as data models."""
+    if _depth(file.text) > DEEPEST_KEY:
+        raise InputError(f"{file.name}: keys and lists are at most {DEEPEST_KEY} deep in a theorem file")
+    try:
+        document = tomllib.loads(file.text)
+    except tomllib.TOMLDecodeError as wrong:
+        raise InputError(f"{file.name} is not TOML: {wrong}") from None
+    except (RecursionError, ValueError) as wrong:
+        raise InputError(f"{file.name} is not TOML: {type(wrong).__name__}") from None
+    version = document.get("format")
+    if version != FORMAT or isinstance(version, bool):
+        file.stop(
+            ("format",),
+            f"format = {version!r:.40} must be {FORMAT}, the version of the format of theorem files; an "
+            "experiment file is given as --config FILE",
+        )
+    try:
+        return FileTables.model_validate(document)
+    except ValidationError as wrong:
+        _refuse(file, wrong)
+
+
+def _refuse(file: FileReader, wrong: ValidationError) -> NoReturn:
+    """The first error of pydantic as one of this file."""
+    first = wrong.errors(include_url=False, include_context=False)[0]
+    path = tuple(
+        part for part in first["loc"] if part not in ("formula", "table", "[key]") or first["loc"][-1] == part
+    )
+    value = first.get("input")
+    messages = {
+        "missing": "this key is missing: give it",
+        "extra_forbidden": "there is no such key in a theorem file",
+    }
+    message = messages.get(first["type"], first["msg"])
+    shown = "" if isinstance(value, dict | list) or first["type"] in messages else f", not {value!r:.80}"
+    file.stop(path, f"{message}{shown}")
+
+
+def _depth(text: str) -> int:
+    """How deep the keys and the lists of a TOML text are at most; the reader of TOML has no limit."""
+    bare = _QUOTED.sub("", text)
+    deepest = max(line.count(".") for line in bare.split("\n"))
+    opened = 0
+    for character in re.findall(r"[\[\]{}]", bare):
+        opened += 1 if character in "[{" else -1
+        deepest = max(deepest, opened)
+    return deepest
+
+
+def with_parents(theorems: tuple[Theorem, ...]) -> tuple[Theorem, ...]:
+    """The statements of a file, each with its parent as an object if that is in the same file.
+
+    Statements that are derived from each other in a circle keep the names of their parents.
+    """
+    by_name = {(theorem.key, theorem.variant): theorem for theorem in theorems}
+    parents = {name: t.of for name, t in by_name.items() if isinstance(t.of, tuple) and t.of in by_name}
+    linked: dict[tuple[str, str], Theorem] = {}
+    for name in by_name:
+        line = [name]
+        while line[-1] in parents and parents[line[-1]] not in line:
+            line.append(parents[line[-1]])
+        if line[-1] in parents:  # a circle
+            continue
+        for one in reversed(line):
+            known = linked.get(parents[one]) if one in parents else None
+            linked.setdefault(one, by_name[one] if known is None else replace(by_name[one], of=known))
+    return tuple(linked.get(name, theorem) for name, theorem in by_name.items())
+
+
+__all__ = ["TheoremFile", "read_theorem_file", "read_theorems", "template", "with_parents"]

@@ -1,0 +1,302 @@
+"""Theorems as the text of theorem files."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from dfltheory.bounds.canonical import PACKAGE
+from dfltheory.bounds.clauses import Definition, LeftSide, Statement
+from dfltheory.bounds.comparisons import comparisons_of, conditions_of
+from dfltheory.bounds.formula_writer import write_formula
+from dfltheory.bounds.measures import MEASURES, latex_of_left
+from dfltheory.bounds.numeric_functions import name_of
+from dfltheory.bounds.paper import Paper
+from dfltheory.bounds.scope import Scope
+from dfltheory.bounds.symbols import GLOSSARY, Quantity
+from dfltheory.bounds.unit_text import Interval, write_range, write_unit
+from dfltheory.errors import InputError
+
+_BARE = re.compile(r"[A-Za-z0-9_-]+")
+_WIDTH = 100
+_SIGMA_L = GLOSSARY["sigma_l"].symbol
+
+
+def theorems_to_toml(theorems: Sequence[Statement], paper: Paper | None = None) -> str:
+    """Statements of one source as the text of a theorem file.
+
+    Parameters
+    ----------
+    theorems : at least one
+    paper : the source; its notation is then that of every statement
+
+    Raises
+    ------
+    InputError
+        A formula has a function, or a scope a class or a law, that a file cannot carry.
+    """
+    blocks = ["format = 1"]
+    if paper is not None:
+        blocks.append(_source(paper))
+    blocks += [_quantity(quantity) for quantity in _own(theorems)]
+    blocks += [_statement(theorem, paper) for theorem in theorems]
+    return "\n\n".join(blocks) + "\n"
+
+
+def _own(theorems: Iterable[Statement]) -> list[Quantity]:
+    """What the statements add to the glossary, each quantity once."""
+    found: dict[str, Quantity] = {}
+    for theorem in theorems:
+        for quantity in theorem.quantities:
+            known = found.setdefault(quantity.name, quantity)
+            if known != quantity:
+                raise InputError(f"two statements have different quantities {quantity.name}: write two files")
+    return list(found.values())
+
+
+def _source(paper: Paper) -> str:
+    entries = {"title": paper.title, "citation": paper.citation, "provenance": paper.provenance}
+    lines = ["[source]", *(f"{n} = {_value(text)}" for n, text in entries.items() if text)]
+    if paper.letters:
+        lines.append(f"notation = {_value(paper.letters)}")
+    return "\n".join(lines)
+
+
+def _quantity(quantity: Quantity) -> str:
+    if callable(quantity.of):
+        raise InputError(f"quantity {quantity.name} is computed by a function, which a file cannot carry")
+    interval = Interval(quantity.low, quantity.high, quantity.open_low, quantity.open_high)
+    entries = {
+        "unit": write_unit(quantity.unit),
+        "range": write_range(interval),
+        "integer": quantity.integer or None,
+        "neutral": quantity.neutral,
+        "step": quantity.step or None,
+        "latex": quantity.latex,
+        "meaning": quantity.meaning,
+        "of": quantity.of,
+    }
+    return "\n".join([f"[quantities.{quantity.name}]", *_entries(entries)])
+
+
+def _statement(theorem: Statement, paper: Paper | None) -> str:
+    order = None if theorem.order == (theorem.kind == "rate") else theorem.order
+    of = theorem.of
+    if isinstance(of, Statement):
+        of = (of.key, of.variant)
+    entries: dict[str, Any] = {
+        "key": theorem.key,
+        "variant": None if theorem.variant == "stated" else theorem.variant,
+        "kind": theorem.kind,
+        "order": order,
+        "control": theorem.control or None,
+        "of": None if of is None else ":".join(of),
+        "title": theorem.title,
+        "source": theorem.source,
+        "assumptions": list(theorem.assumptions) or None,
+        "remark": theorem.remark or None,
+        "notation": _notation(theorem, paper),
+    }
+    lines = ["[[statement]]", *_entries(entries)]
+    tables: dict[str, dict[str, Any]] = {
+        "scope": _scope(theorem),
+        "left": _left(theorem.lhs),
+        "definitions": _definitions(theorem),
+        "terms": {name: write_formula(part) for name, part in theorem.parts.items()},
+        "conditions": _conditions(theorem),
+        "schedule": {name: write_formula(rule) for name, rule in theorem.schedule.items()},
+    }
+    for name, table in tables.items():
+        if table:
+            lines += _table(f"statement.{name}", table)
+    for step in theorem.steps:
+        lines += [
+            "[[statement.steps]]",
+            *_entries({"claim": step.claim, "from": list(step.premises), "by": step.rule}),
+        ]
+    return "\n".join(lines)
+
+
+def _notation(theorem: Statement, paper: Paper | None) -> dict[str, str] | None:
+    """The statement's notation where it is not the source's."""
+    inherited = {} if paper is None else {n: x for n, x in paper.letters.items() if n in theorem.glossary}
+    own = dict(theorem.scope.notation)
+    return None if own == inherited else own
+
+
+def _scope(theorem: Statement) -> dict[str, Any]:
+    scope = theorem.scope
+    entries: dict[str, Any] = {
+        "algorithms": [_named_class(algorithm) for algorithm in scope.algorithms],
+        "hyperparameters": dict(scope.letters) or None,
+        "network": _law(scope),
+        "sequence": None if scope.sequence == ("fixed",) else list(scope.sequence),
+        "common_start": scope.common_start,
+        "participation": None if scope.participation == "full" else scope.participation,
+        "bounded_gradients": scope.bounded_gradients or None,
+        "noise": _noise(theorem),
+        "blocks": 2 if scope.two_blocks else None,
+    }
+    return {name: value for name, value in entries.items() if value is not None}
+
+
+def _noise(theorem: Statement) -> str | None:
+    if not theorem.scope.samplewise:
+        return None
+    (exact,) = conditions_of("", _SIGMA_L, "==", 0 * _SIGMA_L)
+    gradients_are_exact = any((c.left, c.right) == (exact.left, exact.right) for c in theorem.conditions)
+    return "none" if gradients_are_exact else "samplewise"
+
+
+def _named_class(algorithm: str | type) -> str:
+    """The name of a class of the package; a file names others by the path of their code, which is unknown."""
+    text = algorithm if isinstance(algorithm, str) else f"{algorithm.__module__}:{algorithm.__qualname__}"
+    module, colon, name = text.rpartition(":")
+    if colon and module.partition(".")[0] != PACKAGE:
+        raise InputError(f"the class {text} is code of your own: write FILE.py:NAME into the file by hand")
+    return name
+
+
+def _law(scope: Scope) -> str:
+    if callable(scope.network):
+        raise InputError(
+            "the law of the network is code of your own: write FILE.py:NAME into the file by hand"
+        )
+    return scope.network
+
+
+def _left(left: LeftSide) -> dict[str, Any]:
+    entries: dict[str, Any] = {
+        "measure": left.measure,
+        "aggregate": left.aggregate,
+        "first": _unless(write_formula(left.first), "0"),
+        "last": _unless(write_formula(left.last), "T - 1"),
+        "start": _unless(str(left.start), "0"),
+        "unit": None if _unit_is_known(left) else write_unit(left.unit),
+        "latex": _unless(left.latex, latex_of_left(left.measure, left.aggregate, left.first, left.last)),
+        "words": left.averaging or None,
+        "constants": list(left.carries) or None,
+    }
+    return {name: value for name, value in entries.items() if value is not None}
+
+
+def _unit_is_known(left: LeftSide) -> bool:
+    """Does the measure determine the unit?"""
+    return left.measure in MEASURES and LeftSide(left.measure, latex="-").unit == left.unit
+
+
+def _unless(text: str, default: str) -> str | None:
+    return None if text == default else text
+
+
+def _definitions(theorem: Statement) -> dict[str, Any]:
+    """The definitions, in their order: if one is long, all get headers of their own."""
+    found = {d.symbol.name: _definition(d) for d in theorem.definitions}
+    lengths = [len(f"{name} = {_value(entry)}") for name, entry in found.items()]
+    if not lengths or max(lengths) <= _WIDTH:
+        return found
+    return {name: entry if isinstance(entry, dict) else {"formula": entry} for name, entry in found.items()}
+
+
+def _definition(definition: Definition) -> Any:
+    formula = write_formula(definition.expr)
+    name = definition.symbol.name
+    function = None if definition.numeric is None else name_of(definition.numeric)
+    if definition.numeric is not None and function is None:
+        raise InputError(
+            f"definition {name} is computed by a function that is not registered, which a file cannot carry"
+        )
+    entries = {
+        "formula": formula,
+        "latex": None if definition.latex == name else definition.latex,
+        "meaning": definition.meaning or None,
+        "sign": _sign(definition),
+        "function": function,
+    }
+    kept = {field: value for field, value in entries.items() if value is not None}
+    return formula if list(kept) == ["formula"] else kept
+
+
+def _sign(definition: Definition) -> str | None:
+    """The sign of the symbol, where it does not follow from the formula."""
+    signs = [_sign_of(expression) for expression in (definition.symbol, definition.expr)]
+    return None if signs[0] == signs[1] else signs[0]
+
+
+def _sign_of(expression: Any) -> str:
+    if expression.is_positive:
+        return "positive"
+    return "nonnegative" if expression.is_nonnegative else "real"
+
+
+def _conditions(theorem: Statement) -> dict[str, str]:
+    """Comparisons by name; a name that occurs again gets a number."""
+    found: dict[str, str] = {}
+    for name, comparison in comparisons_of(theorem.conditions):
+        free, number = name, 2
+        while free in found:
+            free, number = f"{name} ({number})", number + 1
+        found[free] = comparison
+    return found
+
+
+# -- TOML -------------------------------------------------------------------------------------------------
+
+
+def _entries(table: Mapping[str, Any]) -> list[str]:
+    return [f"{_key(name)} = {_value(value)}" for name, value in table.items() if value is not None]
+
+
+def _table(name: str, table: Mapping[str, Any]) -> list[str]:
+    """A table with its header; if an entry is a long table, each table in it gets a header of its own."""
+    inner = {key: value for key, value in table.items() if isinstance(value, Mapping)}
+    if all(len(f"{_key(key)} = {_value(value)}") <= _WIDTH for key, value in inner.items()):
+        return [f"[{name}]", *_entries(table)]
+    plain = {key: value for key, value in table.items() if key not in inner}
+    lines = [f"[{name}]", *_entries(plain)] if plain else []
+    for key, value in inner.items():
+        lines += [f"[{name}.{_key(key)}]", *_entries(value)]
+    return lines
+
+
+def _key(name: str) -> str:
+    return name if _BARE.fullmatch(name) else _text(name)
+
+
+def _value(value: Any) -> str:
+    """A value of TOML in one line, but for long lists of texts."""
+    match value:
+        case bool():
+            return "true" if value else "false"
+        case str():
+            return _text(value)
+        case int():
+            return str(value)
+        case float() if math.isfinite(value):
+            return repr(value)
+        case list() | tuple():
+            return _list([_value(entry) for entry in value])
+        case Mapping():
+            return f"{{ {', '.join(_entries(value))} }}" if value else "{}"
+    raise InputError(f"{value!r:.80} cannot be written to a theorem file")
+
+
+def _list(entries: list[str]) -> str:
+    line = f"[{', '.join(entries)}]"
+    if len(line) <= _WIDTH:
+        return line
+    return "\n".join(["[", *(f"    {entry}," for entry in entries), "]"])
+
+
+def _text(text: str) -> str:
+    """A string of TOML; a literal one where it has backslashes, as LaTeX has."""
+    if "\\" in text and "'" not in text and text.isprintable():
+        return f"'{text}'"
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    controls = {c: f"\\u{ord(c):04x}" for c in escaped if ord(c) < 32 or ord(c) == 127}
+    return f'"{escaped.translate(str.maketrans(controls))}"'
+
+
+__all__ = ["theorems_to_toml"]

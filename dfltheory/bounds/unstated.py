@@ -1,0 +1,67 @@
+"""What a statement leaves open about the runs that it covers."""
+
+from __future__ import annotations
+
+import sympy as sp
+
+from dfltheory.bounds.algorithm_names import HYPERPARAMETERS, NEUTRAL_HYPERPARAMETERS
+from dfltheory.bounds.clauses import Statement
+from dfltheory.bounds.symbols import step_names
+
+_ORDER = "order"
+
+
+def unstated(statement: Statement) -> list[str]:
+    """Warnings about hyperparameters of the scope's algorithms that neither the bound nor the scope contains.
+
+    One with a neutral value is judged at that value. For one without, as the order of mixing and gradient
+    steps, no run can be judged.
+    """
+    stated = _stated(statement)
+    warnings: list[str] = []
+    at_neutral: dict[str, object] = {}
+    for algorithm in statement.scope.algorithms:
+        name = algorithm if isinstance(algorithm, str) else algorithm.__name__
+        for hyperparameter in HYPERPARAMETERS.get(name, "").split():
+            if hyperparameter in stated or hyperparameter in at_neutral:
+                continue
+            neutral = {**statement.neutral, **NEUTRAL_HYPERPARAMETERS}
+            if hyperparameter in neutral:
+                at_neutral[hyperparameter] = neutral[hyperparameter]
+            else:
+                stated.add(hyperparameter)
+                warnings.append(_without_neutral_value(hyperparameter, name))
+    if at_neutral:
+        values = ", ".join(f"{name} = {value}" for name, value in at_neutral.items())
+        warnings.append(f"not stated, and judged at {values}: scope.hyperparameters says otherwise")
+    return warnings
+
+
+def _stated(statement: Statement) -> set[str]:
+    """Names in the bound, the conditions, the schedule or the scope."""
+    rules = [sp.sympify(rule) for rule in statement.schedule.values()]
+    in_rules = {symbol.name for rule in rules for symbol in rule.free_symbols}
+    stated = {*statement.needs, *statement.schedule, *in_rules, *statement.scope.letters}
+    if "rho0" in stated:
+        stated.add("rho")
+    if statement.scope.participation == "sampled":
+        stated.add("participation")
+    steps = step_names(statement.glossary)
+    if not stated.intersection(steps) and not statement.order:
+        stated.update(steps)  # a bound without any step size holds for all
+    return stated
+
+
+def _without_neutral_value(name: str, algorithm: str) -> str:
+    if name == _ORDER:
+        return (
+            f"the order of mixing and gradient steps of {algorithm} is not stated, so that no run of it can "
+            'be judged: give scope.hyperparameters.order, as "adapt-then-combine", or "any"'
+        )
+    return (
+        f"{name} of {algorithm} is not stated, so that no run of it can be judged: give "
+        f'scope.hyperparameters.{name} a value, or "any"'
+    )
+
+
+__all__ = ["unstated"]

@@ -1,0 +1,43 @@
+"""``dfltheory schema``: the JSON schema of a kind of file, for editors and programs."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from dfltheory.errors import one_of
+from dfltheory.files import json_text
+
+
+def _experiment() -> dict[str, Any]:
+    from dfltheory.experiments.schema import experiment_schema
+
+    return experiment_schema()
+
+
+def _theorem() -> dict[str, Any]:
+    from dfltheory.bounds.theorem_models import theorem_schema
+
+    return theorem_schema()
+
+
+SCHEMAS = {"experiment": _experiment, "theorem": _theorem}
+"""Kind of file -> function that returns its JSON schema."""
+
+
+def schema(
+    kind: Annotated[str, typer.Argument(help="Kind of file: " + ", ".join(SCHEMAS) + ".")],
+) -> None:
+    """Print the JSON schema of a kind of file: its fields, their types and ranges.
+
+    Editors complete and check TOML and JSON files by it.
+
+    Examples:
+
+        dfltheory schema experiment > experiment.schema.json
+
+        dfltheory schema theorem > theorem.schema.json
+    """
+    one_of("kind of file", kind, SCHEMAS)
+    print(json_text(SCHEMAS[kind]()))

@@ -1,0 +1,207 @@
+"""Values by glossary name of candidates of the search, and of runs that confirm one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dfltheory.counterexamples.core import CYCLE, Batch, Path
+from dfltheory.counterexamples.core import run as simulate
+from dfltheory.counterexamples.reach import CONVEX, convex
+from dfltheory.graphs import push_sum_constants
+from dfltheory.verdicts.measures import Gap
+from dfltheory.verdicts.run_values import PUSH_SUM, RecordedRun, Source, Values, run_values
+
+if TYPE_CHECKING:
+    from dfltheory.bounds.theorem import Theorem
+    from dfltheory.training.history import History
+
+Array = NDArray[Any]
+SIMULATED = 4096
+"""Largest number of simulated rounds; later ones repeat the last of a stationary state."""
+
+
+class CandidateRuns(Source):
+    """P candidates at once, each at the horizons (H,), as :func:`.core.run` measured them.
+
+    Values are (P,) arrays, and (H, P) where they depend on the horizon.
+    """
+
+    def __init__(self, batch: Batch, path: Path, horizons: Sequence[int] | Array = ()):
+        self._batch, self._path = batch, path
+        self._horizons = np.asarray(horizons)
+
+    @cached_property
+    def _problem(self) -> Values:
+        return self._batch.clients.constants()
+
+    def constants(self, theorem: Theorem) -> Values:
+        batch, ones = self._batch, np.ones(self._batch.size)
+        m, d = batch.x0.shape[1:]
+        noise = ("sigma_u", "sigma_v") if batch.two else ("sigma_l",)
+        values: Values = {**self._problem, **batch.network}
+        values.update(zip(noise, batch.sigma.T, strict=True))
+        values.update({"m": m * ones, "rho": 0.0 * ones})
+        if "S2" in theorem.needs:
+            values["S2"] = self._path.moment
+        for name, value in batch.algorithm.theory_values(d).items():
+            values[name] = value * ones
+        if convex(theorem):
+            values.update(batch.clients.at_minimizer(batch.x0.mean((1, 2))))
+        if self._horizons.size:
+            values["T"] = np.repeat(self._horizons[:, None], batch.size, axis=1)
+        if self._horizons.size and self._path.diversity is not None:
+            values["delta_u"] = self._diversity(self._path.diversity)
+        return values
+
+    def start(self, theorem: Theorem) -> Values:
+        x0 = self._batch.x0
+        shared = x0[..., :1] if self._batch.two else x0
+        deviation = shared - shared.mean(1, keepdims=True)
+        return {
+            "x0_sq": (x0**2).sum(-1).mean(-1),
+            "x0_spread": (deviation**2).sum(-1).mean(-1),
+        }
+
+    def gap(self, theorem: Theorem) -> Gap:
+        values = self._path.value
+        start = values[min(theorem.lhs.start, len(values) - 1)]
+        gap = start - self._problem["f_star"]
+        return Gap(np.maximum(gap, 0.0), _gap_error(self._batch))
+
+    def _diversity(self, diversity: Array) -> Array:
+        """delta_u along the run to each horizon; 1 where it is not finite."""
+        squares = np.stack([mean_diversity(diversity, int(T)) for T in self._horizons])
+        roots = np.sqrt(squares)
+        return np.where(np.isfinite(roots), roots, 1.0)
+
+
+def candidate_values(
+    theorem: Theorem, batch: Batch, path: Path, horizons: Sequence[int] | Array
+) -> tuple[Values, Array]:
+    """The values of candidates, and which of them are valid problems.
+
+    f0_gap is at the upper end of its rounding error. Values that are not finite are
+    replaced by numbers in their range, and the candidate is not valid.
+    """
+    found = run_values(CandidateRuns(batch, path, horizons), theorem).at_upper_gap
+    valid = batch.valid & np.isfinite(found["f_star"]) & np.isfinite(path.value).all(0)
+    values = {}
+    for name, value in found.items():
+        finite = np.isfinite(value)
+        if name != "B" or "B" in theorem.needs:
+            valid = valid & (finite if finite.ndim < 2 else finite.all(0))
+        in_range = 0.5 if name in ("lam", "alpha", "q") else 1.0
+        values[name] = np.where(finite, value, in_range)
+    for name in ("L", "L_u", "L_v"):
+        if name in values:
+            positive = values[name] > 0
+            valid = valid & positive
+            values[name] = np.where(positive, values[name], 1.0)
+    return values, valid
+
+
+class CounterexampleRun(RecordedRun):
+    """A run of the training core, with what its candidate knows and no run reports.
+
+    That is the gap's rounding error, second moment and gradient diversity along the
+    trajectory, constants of convex problems, and windows of push-sum.
+    """
+
+    def __init__(self, run: History, batch: Batch, horizon: int):
+        super().__init__(run)
+        self._batch, self._horizon = batch, horizon
+        self._candidate: dict[str, float] | None = None
+
+    def constants(self, theorem: Theorem) -> Values:
+        batch = self._batch
+        known = super().constants(theorem)
+        values = {name: value for name, value in known.items() if value is not None}
+        values["T"] = self._horizon
+        if batch.led is not None:  # runs do not report noise that depends on the state
+            values["sigma_l"] = float(batch.sigma[0, 0])
+        if "S2" in theorem.needs:
+            path = simulate(batch, min(self._horizon, SIMULATED), moments=True)
+            values["S2"] = float(path.moment[0])
+            values.setdefault("B", values["S2"] ** 0.5)  # along the run
+        if batch.period > 1 and "window" in theorem.needs:
+            windows = push_sum_constants(self.run.topology)
+            values |= {name: getattr(windows, name) for name in PUSH_SUM}
+        if batch.two:
+            values["delta_u"] = self._of_candidate(theorem)["delta_u"]
+        else:
+            missing = CONVEX & (set(theorem.needs) - set(values))
+            if missing:
+                values |= self._convex_constants(theorem, missing)
+        return values
+
+    def start(self, theorem: Theorem) -> Values:
+        values = super().start(theorem)
+        values.pop("x_star_sq", None)  # the candidate's, at the upper end of its error
+        if self._batch.two:
+            values["x0_spread"] = self._of_candidate(theorem)["x0_spread"]
+        return values
+
+    def gap(self, theorem: Theorem) -> Gap | None:
+        if self._batch.two:
+            value = self._of_candidate(theorem)["f0_gap"]
+            return Gap(value, 0.0)
+        gap = super().gap(theorem)
+        if gap is None:
+            return None
+        return Gap(max(float(np.mean(gap.value)), 0.0), float(_gap_error(self._batch)[0]))
+
+    def derived(self, theorem: Theorem, values: Values) -> Values:
+        return super().derived(theorem, {"rho": 0.0, **values})
+
+    def _of_candidate(self, theorem: Theorem) -> dict[str, float]:
+        """The candidate's own values, simulated up to the horizon."""
+        if self._candidate is None:
+            rounds = simulated_rounds(theorem, min(self._horizon, SIMULATED))
+            path = simulate(self._batch, rounds)
+            values, _ = candidate_values(theorem, self._batch, path, [self._horizon])
+            self._candidate = {name: float(np.ravel(value)[0]) for name, value in values.items()}
+        return self._candidate
+
+    def _convex_constants(self, theorem: Theorem, names: frozenset[str] | set[str]) -> Values:
+        path = simulate(self._batch, 1)
+        values, _ = candidate_values(theorem, self._batch, path, [self._horizon])
+        return {name: float(np.ravel(values[name])[0]) for name in names if name in values}
+
+
+def counterexample_values(run: History, theorem: Theorem, batch: Batch, horizon: int) -> Values:
+    """The values of a run of one candidate, with f0_gap at the upper end of its error."""
+    return dict(run_values(CounterexampleRun(run, batch, horizon), theorem).at_upper_gap)
+
+
+def mean_diversity(diversity: Array, horizon: int) -> Array:
+    """An upper bound of the mean diversity of the rounds 0..horizon-1, if the last ones
+    of ``diversity`` (R, P) repeat."""
+    measured = diversity[:horizon]
+    repeated = (horizon - len(measured)) * diversity[-CYCLE:].max(0)
+    return (measured.sum(0) + repeated) / horizon
+
+
+def simulated_rounds(theorem: Theorem, rounds: int) -> int:
+    """Rounds to be run so that the measure is known before round ``rounds``: a measure of
+    two blocks depends on the next round."""
+    return rounds + theorem.scope.two_blocks
+
+
+def _gap_error(batch: Batch) -> Array:
+    return batch.clients.unsure(batch.x0[..., 0])["f_error"]
+
+
+__all__ = [
+    "SIMULATED",
+    "CandidateRuns",
+    "CounterexampleRun",
+    "candidate_values",
+    "counterexample_values",
+    "mean_diversity",
+    "simulated_rounds",
+]

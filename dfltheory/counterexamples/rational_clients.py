@@ -1,0 +1,159 @@
+"""Two clients with piecewise linear gradients, in rational numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from itertools import pairwise
+from math import inf, isqrt
+from typing import Any, NamedTuple
+
+from dfltheory.errors import InputError
+
+ZERO = Fraction(0)
+
+
+def six_digits(number: float) -> Fraction:
+    """A number to six digits, as a fraction."""
+    return Fraction(f"{number:.6g}")
+
+
+class Ramp(NamedTuple):
+    """slope * min(max(x - start, 0), width), a term of a gradient."""
+
+    start: Fraction
+    width: Fraction
+    slope: Fraction
+
+    def inside(self, x: Fraction) -> Fraction:
+        return min(max(x - self.start, ZERO), self.width)
+
+    def gradient(self, x: Fraction) -> Fraction:
+        return self.slope * self.inside(x)
+
+    def value(self, x: Fraction) -> Fraction:
+        """The integral of the gradient up to x."""
+        inside = self.inside(x)
+        beyond = max(x - self.start, ZERO) - inside
+        return self.slope * (inside**2 / 2 + self.width * beyond)
+
+
+class LocalWork(NamedTuple):
+    """What one client sends after its local steps, and for how long gradients stay the same.
+
+    ``direction`` is the sign of its movement, and ``room`` how far it may move on in that
+    direction with the same gradients.
+    """
+
+    model: Fraction
+    dual: Fraction
+    direction: int
+    room: Any
+
+
+class RationalClients:
+    """Two clients with f_i'(x) = left_i + a sum of ramps, and the noise as a third function.
+
+    With noise, one coin +1 or -1 multiplies it in all steps.
+    """
+
+    def __init__(self, task: Mapping[str, Any]):
+        *noise_ramps, noise_left = task.get("led") or ([], [], [], [0])
+        self.coins = (1, -1) if task.get("led") else (0,)
+        self.left = [six_digits(value) for value in (*task["left"], *noise_left)]
+        names = ("knots", "widths", "slopes")
+        columns = [[*task[name], row] for name, row in zip(names, noise_ramps, strict=True)]
+        self.ramps = [_ramps(*rows) for rows in zip(*columns, strict=True)]
+        ends = set()
+        for function in self.ramps:
+            for ramp in function:
+                ends |= {ramp.start, ramp.start + ramp.width}
+        self.knots = sorted(ends)
+
+    def gradient(self, i: int, x: Fraction) -> Fraction:
+        """f_i'(x); the noise for i = 2."""
+        return self.left[i] + sum((ramp.gradient(x) for ramp in self.ramps[i]), ZERO)
+
+    def mean_gradient(self, x: Fraction) -> Fraction:
+        return (self.gradient(0, x) + self.gradient(1, x)) / 2
+
+    def value(self, x: Fraction) -> Fraction:
+        """f(x), up to a constant."""
+        total = sum(self.left[:2], ZERO) * x
+        for function in self.ramps[:2]:
+            total += sum((ramp.value(x) for ramp in function), ZERO)
+        return total / 2
+
+    def constants(self) -> dict[str, Fraction]:
+        """L, B, sigma_g (its root rounded up), sigma_l and f*.
+
+        They are attained at knots, or where f' is 0.
+        """
+        if self.mean_gradient(self.knots[0]) > 0 or self.mean_gradient(self.knots[-1]) < 0:
+            raise InputError("f is unbounded below: there is no f*")
+        L, minima = ZERO, list(self.knots)
+        for a, b in pairwise(self.knots):
+            for i in (0, 1):
+                L = max(L, abs(self.gradient(i, b) - self.gradient(i, a)) / (b - a))
+            at_a, at_b = self.mean_gradient(a), self.mean_gradient(b)
+            if at_a * at_b < 0:
+                minima.append(a + (b - a) * at_a / (at_a - at_b))
+        deviations = [(self.gradient(0, p) - self.gradient(1, p)) ** 2 / 4 for p in self.knots]
+        return {
+            "L": L,
+            "B": max(abs(self.gradient(i, p)) for p in self.knots for i in (0, 1)),
+            "sigma_g": _root_rounded_up(max(deviations)),
+            "sigma_l": max(abs(self.gradient(2, p)) for p in self.knots),
+            "f_star": min(self.value(p) for p in minima),
+        }
+
+    def steps(self, i: int, x: Fraction, dual: Fraction, values: Mapping[str, Any]) -> LocalWork:
+        """K local steps of client i from x.
+
+        Raises
+        ------
+        InputError
+            The coins of the noise lead to different models.
+        """
+        y, velocity, points = x, ZERO, [x]
+        pull = 1 / values["lam"] if values["lam"] else ZERO
+        for _ in range(values["K"]):
+            ends = set()
+            for coin in self.coins:
+                gradient = self.gradient(i, y) + coin * self.gradient(2, y)
+                ascent = y + values["rho"] * ((gradient > 0) - (gradient < 0))
+                points += [y, ascent]
+                perturbed = self.gradient(i, ascent) + coin * self.gradient(2, ascent)
+                moved = values["alpha"] * velocity + perturbed
+                ends.add((y - values["eta"] * (moved - dual + pull * (y - x)), moved))
+            if len(ends) > 1:
+                raise InputError("its coins lead the run to several states")
+            ((y, velocity),) = ends
+        direction = (y > x) - (y < x)
+        room = self._room(points, direction)
+        return LocalWork(y - values["lam"] * dual, dual + pull * (x - y), direction, room)
+
+    def _room(self, points: list[Fraction], direction: int) -> Any:
+        """How far all points may move in a direction with constant gradients; 0 if they are
+        not constant."""
+        distances = [(knot - point) * direction for knot in self.knots for point in points]
+        room: Any = min((distance for distance in distances if distance > 0), default=inf)
+        for point in points:
+            later = point + direction * min(room, 1)
+            if any(self.gradient(j, point) != self.gradient(j, later) for j in range(3)):
+                return 0
+        return room
+
+
+def _ramps(starts: list[float], widths: list[float], slopes: list[float]) -> list[Ramp]:
+    rows = zip(starts, widths, slopes, strict=True)
+    return [Ramp(*(six_digits(number) for number in row)) for row in rows]
+
+
+def _root_rounded_up(square: Fraction) -> Fraction:
+    """The root to 20 digits, rounded up."""
+    root = isqrt(square.numerator * 10**40 // square.denominator)
+    return Fraction(root + bool(square), 10**20)
+
+
+__all__ = ["ZERO", "LocalWork", "RationalClients", "six_digits"]

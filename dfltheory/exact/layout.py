@@ -1,0 +1,69 @@
+"""States of an algorithm as one vector for each client, and back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from dfltheory.algorithms.base import replace
+from dfltheory.training.local import tensors
+
+
+@dataclass(frozen=True, eq=False)
+class Layout:
+    """Which tensors of a state (S, m, ...) make up the vector of each client.
+
+    Attributes
+    ----------
+    shapes : dict
+        Name of a tensor -> its shape for one client, in the order of the vector.
+    """
+
+    shapes: dict[str, tuple[int, ...]]
+
+    @classmethod
+    def of_state(cls, state: Any, names: list[str]) -> Layout:
+        """Return the layout of these tensors of a state."""
+        return cls({name: tuple(getattr(state, name).shape[2:]) for name in names})
+
+    @property
+    def widths(self) -> list[int]:
+        """Numbers of entries of the tensors, for one client."""
+        return [int(np.prod(shape)) for shape in self.shapes.values()]
+
+    @property
+    def width(self) -> int:
+        """Length of the vector."""
+        return sum(self.widths)
+
+    def vector(self, state: Any) -> Tensor:
+        """Return the vectors of a state, (S, m, width)."""
+        parts = [getattr(state, name).flatten(2).double() for name in self.shapes]
+        return torch.cat(parts, -1)
+
+    def state(self, template: Any, vector: Tensor) -> Any:
+        """Return the template with these vectors; all else is repeated for their number S.
+
+        If z is not part of the vector, it is x.
+        """
+        S = len(vector)
+        new: dict[str, Tensor] = {}
+        for (name, shape), part in zip(self.shapes.items(), vector.split(self.widths, -1)):
+            new[name] = part.clone().unflatten(-1, shape)
+        new.setdefault("z", new["x"])
+        for name, value in tensors(template).items():
+            if value.ndim >= 3 and name not in new:
+                new[name] = value[:1].expand(S, *value.shape[1:]).clone()
+        return replace(template, **new)
+
+
+def clients_tensors(state: Any) -> list[str]:
+    """Return the names of the clients' own tensors (S, m, ...) that are not empty."""
+    return [name for name, value in tensors(state).items() if value.ndim >= 3 and value.numel()]
+
+
+__all__ = ["Layout", "clients_tensors"]

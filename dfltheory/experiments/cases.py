@@ -1,0 +1,184 @@
+"""Runs tested against theorems: cases in, outcomes with their verdicts out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
+
+from dfltheory.bounds.reference import load_all
+from dfltheory.bounds.theorem import Theorem
+from dfltheory.own import Trust
+from dfltheory.progress import counted
+from dfltheory.tasks.task import Task
+from dfltheory.training.history import History
+from dfltheory.training.instance import Instance
+from dfltheory.verdicts.compare import compare
+from dfltheory.verdicts.schedule import Step, scheduled_algorithm, scheduling
+from dfltheory.verdicts.statistics import Method
+from dfltheory.verdicts.verdict import Verdict
+
+VARIANTS = ("printed", "appendix", "corrected")
+
+
+def statements(
+    key: str | Theorem, variants: Iterable[str] | None = None, *, trust: Trust = False
+) -> tuple[Theorem, ...]:
+    """The statement ``key`` in these variants (None: all); of a theorem file, all its statements."""
+    return load_all(key, variants, trust=trust)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Case:
+    """An instance, the statement that it is tested against, and its place in a study.
+
+    Attributes
+    ----------
+    instance : Instance
+        What is run.
+    group : str
+        Cases of one group are drawn in one figure.
+    row, column : str
+        The panel of the figure.
+    along : str
+        Name of a constant over which the case is a point, at the last horizon, in place of a panel.
+    key : str or Theorem
+        The statement; empty: none.
+    variants : sequence of str, optional
+        Which variants of the statement; None: all.
+    note : str
+        Remark for the reader of the report.
+    constants : mapping
+        Glossary names that complete or replace what the run knows, for ``compare``.
+    confidence : float
+        Of the two-sided intervals.
+    method : str
+        How the intervals are computed, as ``compare`` takes it.
+    """
+
+    instance: Instance
+    group: str
+    row: str
+    column: str
+    along: str = ""
+    key: str | Theorem
+    variants: Sequence[str] | None = VARIANTS
+    note: str = ""
+    constants: Mapping[str, float] = field(default_factory=dict)
+    confidence: float = 0.95
+    method: Method = "student"
+
+    def with_run(self, **changes: Any) -> Case:
+        """Return the case with other fields of its instance, such as ``rounds`` or ``seeds``."""
+        return replace(self, instance=replace(self.instance, **changes))
+
+    @property
+    def place(self) -> str:
+        """Column and row."""
+        return ", ".join(filter(None, (self.column, self.row)))
+
+    @property
+    def label(self) -> str:
+        """Group, column and row."""
+        return ", ".join(filter(None, (self.group, self.place)))
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """A case with its run, and the verdict of each variant."""
+
+    case: Case
+    run: History
+    verdicts: tuple[Verdict, ...]
+
+
+def perform(case: Case, progress: bool = False, run: History | None = None) -> Outcome:
+    """Run a case, or take its finished ``run``, and compare it with its statements."""
+    options: dict[str, Any] = {"confidence": case.confidence, "method": case.method, **case.constants}
+    run = case.instance.run(progress=progress) if run is None else run
+    against = statements(case.key, case.variants) if case.key else ()
+    return Outcome(case, run, tuple(compare(run, theorem, **options) for theorem in against))
+
+
+def case_of(
+    key: str | Theorem,
+    task: Task,
+    network: Any,
+    rounds: int,
+    *,
+    variants: Sequence[str] | None = None,
+    step: Step = "schedule",
+    algorithm: Any = None,
+    **further: Any,
+) -> Case:
+    """Return the case of the theorem's algorithm, at its schedule or largest admissible step, on a task.
+
+    Parameters
+    ----------
+    key : str or Theorem
+        Any statement of the registry.
+    task, network, rounds
+        As :func:`dfltheory.train` takes them.
+    variants : sequence of str, optional
+        Which variants of the statement (None: every one).
+    step : str
+        As in :func:`dfltheory.verdicts.schedule.scheduled_algorithm`; the schedule is that of the first of
+        ``variants`` that has one.
+    algorithm : object
+        A name or class, or a finished algorithm, in place of the theorem's.
+    further
+        Other fields of :class:`Case` (constants, group...) and of its instance (seeds, x0...), and
+        hyperparameters of the algorithm.
+    """
+    of_case = {name: value for name, value in further.items() if name in _names(Case)}
+    of_run = {name: value for name, value in further.items() if name in _names(Instance)}
+    hyperparameters = {name: value for name, value in further.items() if name not in of_case | of_run}
+    against = statements(key, variants)
+    if algorithm is None or isinstance(algorithm, (str, type)):
+        known = {**of_case.get("constants", {}), **hyperparameters}
+        algorithm = scheduled_algorithm(
+            scheduling(against), task, rounds, network, step=step, algorithm=algorithm, **known
+        )
+    place = {"group": f"{task.name}, {against[0].key}", "row": "", "column": ""}
+    return Case(
+        instance=Instance(task, algorithm, network, rounds, **of_run),
+        key=key,
+        variants=tuple(theorem.variant for theorem in against),
+        **{**place, **of_case},
+    )
+
+
+def _names(kind: type[Case | Instance]) -> set[str]:
+    return {entry.name for entry in fields(kind)}
+
+
+def validate(
+    key: str | Theorem, task: Task, network: Any, rounds: int, *, progress: bool = False, **options: Any
+) -> Outcome:
+    """Run the theorem's algorithm as its schedule (or ``step="largest"``) says, and compare the two.
+
+    ``options`` are those of :func:`case_of`: seeds, seed, x0, variants, step, constants, confidence, method,
+    and hyperparameters as K=5.
+
+    >>> outcome = validate("dfedadmm.theorem_1", task, W, 500, K=5, seeds=16)       # doctest: +SKIP
+    >>> [str(verdict) for verdict in outcome.verdicts]                              # doctest: +SKIP
+    """
+    return perform(case_of(key, task, network, rounds, **options), progress)
+
+
+def perform_all(cases: Sequence[Case], *, progress: bool = False) -> list[Outcome]:
+    """Every case in turn; ``progress`` shows on stderr which one runs and how long it may take."""
+    outcomes = []
+    with counted(len(cases), progress) as report:
+        for case in cases:
+            report(case.label)
+            outcomes.append(perform(case))
+            report(case.label, 1)
+    return outcomes
+
+
+def installed_versions() -> dict[str, str]:
+    """The versions of the packages that the figures depend on."""
+    from importlib.metadata import version
+
+    return {name: version(name) for name in ("dfltheory", "torch", "numpy", "scipy", "sympy")}

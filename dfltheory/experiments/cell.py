@@ -1,0 +1,213 @@
+"""One cell of an experiment file: a checked document, its instance, and the statement to test it against."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from dfltheory.bounds.theorem import Theorem
+from dfltheory.documents import short as quoted
+from dfltheory.errors import InputError
+from dfltheory.experiments.cases import Case, statements
+from dfltheory.files import plain
+from dfltheory.identity import value_digest
+from dfltheory.own import Trust
+from dfltheory.training.document import SECTIONS, located, short
+from dfltheory.training.instance import Instance, make_network, references
+from dfltheory.training.options import Option, builder, options_of, standard_name
+from dfltheory.verdicts.schedule import hyperparameter_fields, scheduling, step_sizes
+
+RECORDED_CLIENTS = 256
+"""Largest network of a file whose matrix is copied into the records of its cells."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One run of an experiment file.
+
+    Attributes
+    ----------
+    source : str
+        The file.
+    title : str
+        Title of the experiment.
+    sections : mapping
+        The checked sections with their defaults.
+    folder : Path
+        Where relative paths of the document begin.
+    settings : mapping
+        What ``[sweep]`` sets in this cell, by dotted field; empty without a sweep.
+    trust : bool or set of str
+        Which code that the document names may be imported.
+    """
+
+    source: str
+    title: str
+    sections: Mapping[str, dict[str, Any]]
+    folder: Path = Path()
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    trust: Trust = False
+
+    def __getitem__(self, section: str) -> dict[str, Any]:
+        """Return a section with its defaults; an empty table if the file has none."""
+        return self.sections.get(section, {})
+
+    @property
+    def references(self) -> dict[str, str]:
+        """The code that the cell names, MODULE:NAME or FILE.py:NAME, by dotted field."""
+        return references(self.sections)
+
+    @property
+    def label(self) -> str:
+        """The settings of the cell as text, or the title."""
+        return ", ".join(f"{name} = {short(value)}" for name, value in self.settings.items()) or self.title
+
+    @property
+    def where(self) -> str:
+        """The file and the settings of the cell, for error messages."""
+        return f"{self.source} ({self.label})".strip() if self.settings else self.source
+
+    @property
+    def theorems(self) -> list[Theorem]:
+        """The variants of the statement that the run is tested against; none without ``[theorem]``."""
+        theorem = self["theorem"]
+        return list(statements(theorem["key"], theorem.get("variants"))) if theorem else []
+
+    @cached_property
+    def scheduled(self) -> set[str]:
+        """The hyperparameters that the statement's schedule supplies."""
+        if not self["theorem"].get("schedule"):
+            return set()
+        kind = builder("algorithm", self["algorithm"]["name"])
+        return set(hyperparameter_fields(kind, dict.fromkeys(scheduling(self.theorems).schedule, 1)))
+
+    def instance(self) -> Instance:
+        """Return task, algorithm and network as objects, with the step sizes of a schedule that is asked for.
+
+        Raises
+        ------
+        InputError
+            A part cannot be built, or the schedule lacks a constant.
+        """
+        parts = {title: self.sections[title] for title in SECTIONS if title in self.sections}
+        given = parts["algorithm"]
+        known = options_of("algorithm", given["name"])
+        lacking = [name for name in sorted(self.scheduled) if name not in given]
+        stand_in = {name: known[name].small_value for name in lacking}
+        parts["algorithm"] = stand_in | given
+        with located(self.where):
+            instance = Instance.of(parts, self.where, self.folder, own=self.trust)
+            return self._on_schedule(instance, set(stand_in)) if stand_in else instance
+
+    def _on_schedule(self, instance: Instance, lacking: set[str]) -> Instance:
+        """Return the instance with the scheduled values of the hyperparameters that the file lacks."""
+        algorithm = instance.algorithm
+        known = algorithm.theory_values()
+        for name in lacking:
+            known.pop(algorithm.glossary.get(name, name), None)
+        known |= self["theorem"]["constants"]
+        try:
+            schedule = scheduling(self.theorems)
+            steps = step_sizes(schedule, instance.task, instance.rounds, known, instance.network)
+        except InputError as error:
+            raise InputError(f"{error} under [theorem.constants]") from error
+        values = hyperparameter_fields(type(algorithm), steps)
+        scheduled = {name: values[name] for name in lacking}
+        return replace(instance, algorithm=replace(algorithm, **scheduled))
+
+    def case(self, group: str = "", row: str = "", column: str = "") -> Case:
+        """Return the cell as a case of a study; without ``[theorem]`` it is tested against nothing."""
+        theorem = self["theorem"]
+        return Case(
+            instance=self.instance(),
+            group=group or self.title,
+            row=row,
+            column=column,
+            key=theorem.get("key", ""),
+            variants=tuple(variant.variant for variant in self.theorems),
+            constants=theorem.get("constants", {}),
+            confidence=theorem.get("confidence", 0.95),
+            method=theorem.get("method", "student"),
+        )
+
+    def document(self) -> dict[str, Any]:
+        """Return all that the numbers depend on, in JSON's types, with defaults: the hash is taken of it.
+
+        It is an experiment of its own, which needs no other file: a small matrix is copied from its file.
+        Code that it names is recorded by the digest of its source, and is rejected if it has changed.
+        """
+        document = {title: self._recorded(title, table) for title, table in self.sections.items()}
+        if "theorem" in document:
+            document["theorem"]["variants"] = [theorem.variant for theorem in self.theorems]
+        return plain(document)
+
+    def _recorded(self, title: str, table: Mapping[str, Any]) -> dict[str, Any]:
+        """Return one section as it is recorded."""
+        if "file" in table:
+            return self._network_of_file(table)
+        if "name" not in table:
+            return dict(table)
+        name = table["name"]
+        defaults = {option: about.default for option, about in self._with_default(title, name).items()}
+        recorded = {**defaults, **table, "name": standard_name(title, name)}
+        recorded.pop("data_root", None)  # where the images lie is not what they are
+        if ":" in name:
+            recorded["code"] = value_digest(builder(title, name))
+        return recorded
+
+    def _with_default(self, title: str, name: str) -> dict[str, Option]:
+        """Return the options that have a default and that no schedule supplies."""
+        scheduled = self.scheduled if title == "algorithm" else set()
+        return {
+            option: about
+            for option, about in options_of(title, name).items()
+            if not about.required and option not in scheduled
+        }
+
+    def _network_of_file(self, table: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the recorded [topology] of a network in a file: its matrix, or the digest of a large one.
+
+        A file that holds no network is recorded by its digest: the run of the cell reports what is wrong.
+        """
+        digest = hashlib.sha256((self.folder / table["file"]).read_bytes()).hexdigest()
+        by_digest = {**table, "file": digest}
+        try:
+            network = make_network(table, 0, self.folder)
+        except InputError:
+            return by_digest
+        if network.m is None or network.m > RECORDED_CLIENTS:
+            return by_digest
+        matrix = network.W
+        return {"matrix": (matrix.toarray() if hasattr(matrix, "toarray") else matrix).tolist()}
+
+
+def check_code(document: dict[str, Any], where: str, force: bool) -> None:
+    """Compare recorded digests of code with the code itself, and take them out of the document.
+
+    Raises
+    ------
+    InputError
+        The code that ``SECTION.name`` names has another digest than ``SECTION.code``, and ``force`` is not
+        set.
+    """
+    for section in ("task", "algorithm"):
+        table = document.get(section)
+        if not (isinstance(table, dict) and "code" in table and ":" in str(table.get("name", ""))):
+            continue
+        if "code" in options_of(section, table["name"]):
+            continue
+        recorded = table["code"]
+        digest = value_digest(builder(section, table["name"]))
+        if recorded != digest and not force:
+            raise InputError(
+                f"{where}: {section}.code = {quoted(recorded)}, but the source of {table['name']} has the "
+                f"digest {digest}: restore that source, or run the present one with force=True (--force)"
+            )
+        document[section] = {name: value for name, value in table.items() if name != "code"}
+
+
+__all__ = ["RECORDED_CLIENTS", "Cell", "check_code"]

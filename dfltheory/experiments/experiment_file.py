@@ -1,0 +1,305 @@
+"""Experiment files: one TOML or JSON format for ``dfltheory train``, ``validate`` and ``sweep``.
+
+A file is one :class:`Experiment`: a cell, or the grid of cells of ``[sweep]``, each checked before any runs.
+
+>>> experiment = load_experiment("experiment.toml")               # doctest: +SKIP
+>>> [cell.settings for cell in experiment.cells]                  # doctest: +SKIP
+[{'topology.name': 'ring'}, {'topology.name': 'torus'}]
+>>> run = load_experiment("single.toml").instance().run()    # doctest: +SKIP
+"""
+
+from __future__ import annotations
+
+import copy
+import itertools
+import json
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from dfltheory.documents import short as quoted
+from dfltheory.errors import InputError, UnknownNameError
+from dfltheory.experiments.cases import Case, statements
+from dfltheory.experiments.cell import Cell, check_code
+from dfltheory.experiments.schema import FILE_SECTIONS, Outline, TheoremSection
+from dfltheory.files import read_bytes
+from dfltheory.own import Trust, require_trust, trusting
+from dfltheory.schemas import read_model
+from dfltheory.training.document import located, short
+from dfltheory.training.instance import Instance, check_algorithm, checked, references
+from dfltheory.verdicts.schedule import scheduling
+from dfltheory.verdicts.statistics import checked_method
+
+MAX_BYTES = 2**22
+"""Largest experiment file."""
+MAX_DEPTH = 24
+"""Deepest nesting of an experiment file."""
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One line of ``[sweep]``: fields that move together, and the values that they take in turn."""
+
+    fields: tuple[str, ...]
+    values: tuple[tuple[Any, ...], ...]
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """A file: its cells are the grid of its axes, or one cell if nothing is swept."""
+
+    source: str
+    title: str
+    axes: tuple[Axis, ...]
+    cells: tuple[Cell, ...]
+
+    @property
+    def cell(self) -> Cell:
+        """The only cell of an experiment without ``[sweep]``.
+
+        Raises
+        ------
+        InputError
+            The experiment is a sweep.
+        """
+        if self.axes:
+            raise InputError(
+                f"{self.source} has a [sweep] of {len(self.cells)} cells: run it with `dfltheory sweep`, or "
+                "take it out"
+            )
+        return self.cells[0]
+
+    def instance(self) -> Instance:
+        """Return the instance of the only cell."""
+        return self.cell.instance()
+
+    def cases(self) -> list[Case]:
+        """Return a case for each cell: columns along the first axis, rows along the others.
+
+        Raises
+        ------
+        InputError
+            A cell has no ``[theorem]``.
+        """
+        return [self._case(cell) for cell in self.cells]
+
+    def _case(self, cell: Cell) -> Case:
+        if not cell["theorem"]:
+            raise InputError(
+                f"{cell.where}: there is no [theorem] to check the run against: add one, with key = ..."
+            )
+        across = self.axes[0].fields if self.axes else ()
+        column = ", ".join(short(cell.settings[name]) for name in across)
+        others = {name: value for name, value in cell.settings.items() if name not in across}
+        row = ", ".join(f"{name} = {short(value)}" for name, value in others.items())
+        return cell.case(self.title, row, column)
+
+
+def load_experiment(
+    path: str | Path,
+    changes: Mapping[str, Any] | None = None,
+    *,
+    trust: bool = False,
+    imports: bool = True,
+    force: bool = False,
+) -> Experiment:
+    """Read an experiment file and check every cell of it, before anything runs.
+
+    Parameters
+    ----------
+    path : str or Path
+        A TOML file, or a JSON file by its suffix.
+    changes : mapping
+        Values by dotted field that replace the file's, such as ``{"run.rounds": 10}``; code that they name
+        is the caller's, and is imported.
+    trust : bool
+        May the file name code by MODULE:NAME or FILE.py:NAME? It is imported, and so it runs.
+    imports : bool
+        With False no code is imported: cells that name some are listed, and not checked.
+    force : bool
+        Run code that differs from the recorded one (``task.code``, ``algorithm.code``).
+
+    Raises
+    ------
+    InputError, UnknownNameError
+        Every problem, as "file: place: reason", or the module that may not be imported.
+    """
+    document, folder = load_document(path), Path(path).parent
+    return read_experiment(document, str(path), folder, changes, trust=trust, imports=imports, force=force)
+
+
+def load_document(path: str | Path) -> dict[str, Any]:
+    """Return the sections of an experiment file, unchecked: TOML, or JSON by its suffix.
+
+    Raises
+    ------
+    InputError
+        The file is missing, too large, too deep, or of another format.
+    """
+    file = Path(path)
+    kind, parse = ("JSON", json.loads) if file.suffix.lower() == ".json" else ("TOML", tomllib.loads)
+    content = read_bytes(path, MAX_BYTES)
+    try:
+        document = parse(content.decode("utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{path} is not valid {kind}: {error}") from None
+    if _depth(document) > MAX_DEPTH:
+        raise InputError(f"{path} is nested deeper than the {MAX_DEPTH} levels an experiment file may have")
+    if not isinstance(document, dict):
+        raise InputError(f"{path} is not an experiment file: its JSON must be an object of sections")
+    return document
+
+
+def _depth(document: Any) -> int:
+    """Return how deep tables and lists are nested; at most one more than ``MAX_DEPTH`` is counted."""
+    level, depth = [document], 0
+    while depth <= MAX_DEPTH:
+        level = [inner for value in level for inner in _inner_values(value)]
+        if not level:
+            break
+        depth += 1
+    return depth
+
+
+def _inner_values(value: Any) -> list[Any]:
+    if isinstance(value, dict):
+        return list(value.values())
+    return value if isinstance(value, list) else []
+
+
+def read_experiment(
+    document: Mapping[str, Any],
+    source: str = "the experiment",
+    folder: Path = Path(),
+    changes: Mapping[str, Any] | None = None,
+    *,
+    trust: bool = False,
+    imports: bool = True,
+    force: bool = False,
+) -> Experiment:
+    """Return an experiment of a parsed document, as :func:`load_experiment` returns that of a file."""
+    base = copy.deepcopy(dict(document))
+    typed = frozenset(value for value in (changes or {}).values() if isinstance(value, str))
+    allowed: Trust = trust or typed
+    with located(source):
+        read_model(Outline, base)
+        title, sweep = base.pop("title", None), base.pop("sweep", {})
+        title = Path(source).stem if title is None else title
+        axes = tuple(_axes(sweep))
+        for name, value in (changes or {}).items():
+            _set(base, name, value)
+        cells = []
+        for settings in _grid(axes):
+            unchecked = Cell(source, title, {}, folder, settings, allowed)
+            cells.append(_checked_cell(base, unchecked, imports, force))
+        return Experiment(source, title, axes, tuple(cells))
+
+
+def _grid(axes: tuple[Axis, ...]) -> Iterator[dict[str, Any]]:
+    """Yield the settings of every cell, by dotted field."""
+    for rows in itertools.product(*(axis.values for axis in axes)):
+        settings: dict[str, Any] = {}
+        for axis, row in zip(axes, rows, strict=True):
+            settings.update(zip(axis.fields, row, strict=True))
+        yield settings
+
+
+def _axes(table: Mapping[str, Any]) -> Iterator[Axis]:
+    """Yield the axes of a [sweep]."""
+    seen: set[str] = set()
+    for line, values in _flat(table):
+        place = f"sweep.{quoted(line)}"
+        names = tuple(part.strip() for part in line.split(","))
+        if not isinstance(values, list) or not values:
+            raise InputError(f"{place}: must be a list of values, not {quoted(values)}")
+        rows = [value if len(names) > 1 else [value] for value in values]
+        _check_rows(place, rows, len(names))
+        for position, name in enumerate(names):
+            for moved in _moved_fields(name, [row[position] for row in rows]):
+                if moved in seen:
+                    raise InputError(f"{place}: {moved} is swept twice")
+                seen.add(moved)
+        yield Axis(names, tuple(tuple(row) for row in rows))
+
+
+def _check_rows(place: str, rows: list[Any], width: int) -> None:
+    for row in rows:
+        if not isinstance(row, list) or len(row) != width:
+            raise InputError(f"{place}: moves {width} fields together, so {quoted(row)} must list as many")
+    if len({repr(row) for row in rows}) < len(rows):
+        raise InputError(f"{place}: lists a value twice")
+
+
+def _moved_fields(name: str, values: list[Any]) -> set[str]:
+    """Return the dotted fields that an entry of [sweep] sets; tables set several."""
+    tables = [value for value in values if isinstance(value, dict)]
+    return {name} | {f"{name}.{key}" for table in tables for key in table}
+
+
+def _flat(table: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield dotted names and their lists: quoted ("run.rounds") and bare (run.rounds) keys mean the same."""
+    for key, value in table.items():
+        name = f"{above}.{key}" if above else key
+        if isinstance(value, dict):
+            yield from _flat(value, name)
+        else:
+            yield name, value
+
+
+def _set(document: dict[str, Any], name: str, value: Any) -> None:
+    """Put a value at a dotted field; a whole section takes a table, which is laid over what is there."""
+    section, *path = name.split(".")
+    if section not in FILE_SECTIONS:
+        raise UnknownNameError("section that can be swept or set", section, set(FILE_SECTIONS))
+    node = document.setdefault(section, {})
+    if not path:
+        if not isinstance(value, dict):
+            raise InputError(
+                f"{name}: must be a table of fields, or name one ({name}.FIELD), not {quoted(value)}"
+            )
+        document[section] = {**node, **copy.deepcopy(value)}
+        return
+    for part in path[:-1]:
+        node = node.setdefault(part, {}) if isinstance(node, dict) else None
+    if not isinstance(node, dict):
+        raise InputError(f"{name}: does not lead to a field")
+    node[path[-1]] = copy.deepcopy(value)
+
+
+def _checked_cell(base: Mapping[str, Any], cell: Cell, imports: bool, force: bool) -> Cell:
+    """Return the cell with its checked sections; with unchecked ones if it names code and nothing may be
+    imported."""
+    document = copy.deepcopy(dict(base))
+    for name, value in cell.settings.items():
+        _set(document, name, value)
+    with located(cell.where), trusting(cell.trust):
+        named = references(document)
+        for field_name, reference in named.items():
+            require_trust(reference, cell.trust, field_name)
+        if named and not imports:
+            return replace(cell, sections=document)
+        check_code(document, cell.where, force)
+        sections = checked(document, cell.folder, own=cell.trust, further={"theorem": TheoremSection})
+        cell = replace(cell, sections=sections)
+        if cell["theorem"]:
+            _check_theorem(cell)
+        check_algorithm(cell["algorithm"], cell.scheduled)
+        return cell
+
+
+def _check_theorem(cell: Cell) -> None:
+    """Check the statement that a cell names, and that its intervals can be computed."""
+    theorem, seeds = cell["theorem"], cell["run"]["seeds"]
+    with located("theorem"):
+        variants = statements(theorem["key"], theorem.get("variants"))
+    if theorem["schedule"] and not scheduling(variants).schedule:
+        raise InputError(
+            f"theorem.schedule: {theorem['key']} has no schedule: give the step sizes under [algorithm]"
+        )
+    with located("theorem.method, run.seeds"):
+        checked_method(theorem["method"], len(seeds) if isinstance(seeds, list) else seeds)
+
+
+__all__ = ["Axis", "Experiment", "load_document", "load_experiment", "read_experiment"]

@@ -1,0 +1,49 @@
+"""Text and formulas of statements as HTML."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+
+def mathml(latex: str, display: str = "inline") -> Any:
+    """Return LaTeX as MathML, which browsers draw without a script."""
+    from latex2mathml.converter import convert
+    from markupsafe import Markup
+
+    # the converter knows `split`, which has the same columns
+    return Markup(convert(latex.replace("{aligned}", "{split}"), display=display))
+
+
+def html_text(text: str) -> Any:
+    """Return text as HTML: formulas between dollar signs, code between backticks, no stars of bold words.
+
+    Stars of bold words are at the start and the end of a word; those of a power are not.
+    """
+    from markupsafe import Markup, escape
+
+    parts = []
+    for piece in re.split(r"(\$[^$]+\$|`[^`]+`)", text):
+        if re.fullmatch(r"\$[^$]+\$", piece):
+            parts.append(_formula(piece[1:-1]))
+        elif re.fullmatch(r"`[^`]+`", piece):
+            parts.append(Markup("<code>{}</code>").format(piece[1:-1]))
+        else:
+            plain = re.sub(r"(?<!\S)\*\*(?=\S)|(?<=\S)\*\*(?=\W|$)", "", escape(piece))
+            parts.append(Markup(plain))
+    return Markup("").join(parts)
+
+
+def _formula(latex: str) -> Any:
+    """Return a formula as MathML; text that only looks like a formula as it is."""
+    from markupsafe import escape
+
+    try:
+        return mathml(latex)
+    except Exception as wrong:
+        if type(wrong).__module__ != "latex2mathml.exceptions":
+            raise
+        return escape(latex)
+
+
+__all__ = ["html_text", "mathml"]

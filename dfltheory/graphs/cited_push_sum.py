@@ -1,0 +1,132 @@
+"""Push-sum constants as papers cite them; they depend on sizes and degrees only.
+
+They are far larger than those of a given matrix: on a directed ring of 100 clients the
+cited [C/(1-q)]^2 is 1e121 and the computed one is 4e6.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from dfltheory.errors import GraphError, InputError
+from dfltheory.graphs.connectivity import diameter, union
+from dfltheory.graphs.connectivity import window as smallest_window
+from dfltheory.graphs.matrices import support
+from dfltheory.graphs.sequences import as_sequence, rounds_of
+
+
+@dataclass(frozen=True)
+class CitedConstants:
+    """C and q of Assran et al. (2019), Lemma 3, as DFedSGPSM's Theorem 1 cites them.
+
+    Attributes
+    ----------
+    D : int
+        Largest out-degree, self-loop included.
+    diameter : int
+        Largest diameter of the graphs of the windows.
+    window : int
+        Number of rounds B of a window.
+    lam : float
+        1 - m D^-e with e = (diameter + 1) B.
+    one_minus_q : float
+        1 - q, to full precision.
+    C : float
+        C.
+    """
+
+    D: int
+    diameter: int
+    window: int
+    lam: float
+    one_minus_q: float
+    C: float
+
+    @property
+    def q(self) -> float:
+        """q = lam^(1/(e+1)), rounded."""
+        return 1.0 - self.one_minus_q
+
+
+def assran_constants(m: int, D: int, diameter: int, window: int = 1, dim: int = 1) -> CitedConstants:
+    """Return the constants of Assran et al. (2019), Lemma 3.
+
+    With e = (diameter + 1) * window: lambda = 1 - m D^-e, q = lambda^(1/(e+1)) and
+    C = 2 sqrt(dim) D^e / lambda^((e+2)/(e+1)). The formulas are stated from memory of
+    the lemma, not from its text.
+
+    Parameters
+    ----------
+    m : int
+        Number of clients.
+    D : int
+        Largest out-degree, self-loop included.
+    diameter : int
+        Largest diameter of the graphs of the windows.
+    window : int
+        Number of rounds of a window.
+    dim : int
+        Number of parameters.
+
+    Returns
+    -------
+    CitedConstants
+        The constants; C is infinite if it exceeds the range of floats.
+    """
+    if min(m, D, diameter + 1, window, dim) < 1:
+        raise InputError("m, D, window and dim must be at least 1, the diameter at least 0")
+    e = (diameter + 1) * window
+    share = math.exp(math.log(m) - e * math.log(D))  # m D^-e
+    if share >= 1:
+        return CitedConstants(D, diameter, window, 0.0, 1.0, math.inf)
+    log_lam = math.log1p(-share)
+    log_root_dim = math.log(dim) / 2
+    log_C = math.log(2) + log_root_dim + e * math.log(D) - log_lam * (e + 2) / (e + 1)
+    C = math.exp(log_C) if log_C < 709 else math.inf
+    one_minus_q = -math.expm1(log_lam / (e + 1))
+    return CitedConstants(D, diameter, window, 1 - share, one_minus_q, C)
+
+
+def cited_constants(network: Any, *, dim: int = 1, rounds: int = 100, seed: int = 0) -> CitedConstants:
+    """Return :func:`assran_constants` of a matrix or sequence.
+
+    Parameters
+    ----------
+    network : object
+        Anything that ``as_sequence`` accepts.
+    dim : int
+        Number of parameters.
+    rounds : int
+        Number of rounds to examine if the sequence has no period.
+    seed : int
+        Seed of the draws of a random sequence.
+
+    Returns
+    -------
+    CitedConstants
+        The constants.
+
+    Raises
+    ------
+    GraphError
+        If no window of rounds is strongly connected.
+    """
+    sequence = as_sequence(network)
+    drawn = rounds_of(sequence, rounds, seed)
+    B, _ = smallest_window(drawn.matrices, periodic=drawn.exact)
+    if B is None:
+        raise GraphError("the network is not strongly connected over any window of rounds")
+    links = [support(P) for P in drawn.matrices]
+    T = len(links)
+    D = max(int(np.diff(sp.csc_array(S).indptr).max()) + 1 for S in links)
+    starts = range(T) if drawn.exact else range(T - B + 1)
+    diameters = []
+    for start in starts:
+        in_window = [links[(start + k) % T] for k in range(B)]
+        diameters.append(diameter(union(in_window)))
+    return assran_constants(sequence.m, D, int(max(diameters)), B, dim)

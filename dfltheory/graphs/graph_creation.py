@@ -1,0 +1,67 @@
+"""Creation of networkx graphs with a limit on their size."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import networkx as nx
+
+from dfltheory.errors import InputError
+
+MOST_LINKS = 10**7
+"""Largest number of links; as Python objects they take 2 to 5 GB."""
+
+
+def refuse_many(name: str, m: int, links: float) -> None:
+    """Raise an error if a graph would have more than :data:`MOST_LINKS` links.
+
+    Parameters
+    ----------
+    name : str
+        Name of the topology.
+    m : int
+        Number of clients.
+    links : float
+        Number of links.
+
+    Raises
+    ------
+    InputError
+        If there are too many links.
+    """
+    if links > MOST_LINKS:
+        raise InputError(f"{name}(m = {m}) has {links:.3g} links, above {MOST_LINKS:.0e}")
+
+
+def make_graph(
+    m: int,
+    edges: Iterable[tuple[int, int]],
+    name: str,
+    kind: type[nx.Graph] = nx.Graph,
+    **attributes: Any,
+) -> Any:
+    """Return a graph with nodes 0..m-1 and without self-loops.
+
+    Parameters
+    ----------
+    m : int
+        Number of clients.
+    edges : iterable of pairs of int
+        Links or arcs; self-loops are ignored.
+    name : str
+        Name of the topology.
+    kind : type
+        ``networkx.Graph`` or ``networkx.DiGraph``.
+    **attributes
+        Further attributes of the graph.
+
+    Returns
+    -------
+    networkx.Graph
+        The graph; its attributes contain the name and the topology.
+    """
+    graph = kind(name=f"{name}({m})", topology=name, **attributes)
+    graph.add_nodes_from(range(m))
+    graph.add_edges_from((i, j) for i, j in edges if i != j)
+    return graph

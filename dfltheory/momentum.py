@@ -1,0 +1,74 @@
+"""Sums of the weights of K momentum steps, evaluated so that nothing cancels.
+
+After K steps v <- alpha v + g, x <- x - eta v from v = 0, the gradient of step s has moved x by
+``eta c_s`` with ``c_s = (1 - alpha^(K-s+1))/(1 - alpha)``. Hence ``at = sum_s c_s`` (the papers'
+alpha-tilde), ``sum_s c_s^2``, ``at(K-1)`` (the same with one step less) and the mean path
+``sum_s c_s at(s-1)/at``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Array = NDArray[Any]
+
+
+def total(alpha: ArrayLike, K: ArrayLike) -> Array:
+    """sum_s c_s of K steps: elementwise, 0 <= alpha < 1, integer K >= 0."""
+    return _sums(alpha, K)[..., 1]
+
+
+def total_before(alpha: ArrayLike, K: ArrayLike) -> Array:
+    """sum_s c_s of K - 1 steps."""
+    return total(alpha, np.asarray(K) - 1)
+
+
+def squares(alpha: ArrayLike, K: ArrayLike) -> Array:
+    """sum_s c_s^2 of K steps."""
+    return _sums(alpha, K)[..., 2]
+
+
+def mean_path(alpha: ArrayLike, K: ArrayLike) -> Array:
+    """sum_s c_s at(s-1)/at of K steps."""
+    sums = _sums(alpha, K)
+    return sums[..., 4] / sums[..., 1]
+
+
+def _sums(alpha: ArrayLike, steps: ArrayLike) -> Array:
+    """(..., 5): c, at, sum_s c_s^2, U = at(0) + ... + at(K-1) and D = sum_s c_s at(s-1) after K steps.
+
+    With c^2 they are linear in their values one step before, and D_n = alpha D_{n-1} + U_n: M^K by repeated
+    squaring. M has no negative entry, so that nothing cancels.
+    """
+    alpha, steps = np.broadcast_arrays(np.asarray(alpha, dtype=float), np.asarray(steps, dtype=float))
+    counted = np.where(np.isfinite(steps), np.floor(steps), -1.0)
+    pairs, places = np.unique(alpha + 1j * counted, return_inverse=True)  # often few in a large array
+    a, known = pairs.real, pairs.imag >= 0
+    left = np.where(known, pairs.imag, 0.0)  # not as integers: 2^63 steps are none of 64 bits
+    none, one = np.zeros_like(a), np.ones_like(a)
+    # columns and rows: 1, c, at, sum c^2, U, D, c^2
+    rows = [
+        [one, none, none, none, none, none, none],
+        [one, a, none, none, none, none, none],
+        [one, a, one, none, none, none, none],
+        [one, 2 * a, none, one, none, none, a * a],
+        [none, none, one, none, one, none, none],
+        [none, none, one, none, one, a, none],
+        [one, 2 * a, none, none, none, none, a * a],
+    ]
+    power = np.moveaxis(np.array(rows), -1, 0)
+    state = np.zeros((a.size, 7, 1))
+    state[:, 0] = 1
+    while left.any():
+        state = np.where((left % 2 == 1)[:, None, None], power @ state, state)
+        left = np.floor(left / 2)
+        if left.any():
+            power = power @ power
+    state[~known] = np.nan
+    return state[places.reshape(alpha.shape), 1:6, 0]
+
+
+__all__ = ["mean_path", "squares", "total", "total_before"]

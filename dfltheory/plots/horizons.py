@@ -1,0 +1,157 @@
+"""Bounds and measured left-hand sides as functions of the horizon."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dfltheory.bounds.symbols import GLOSSARY
+from dfltheory.bounds.theorem import Theorem
+from dfltheory.confidence import upper_limits
+from dfltheory.errors import InputError
+from dfltheory.verdicts.evidence import lower_limits
+from dfltheory.verdicts.left_hand_side import LeftHandSide
+from dfltheory.verdicts.statistics import running_upper_limits, upper_of_each
+
+VerdictLike = Any
+"""A :class:`~dfltheory.verdicts.verdict.Verdict`.
+
+``Verdict.plot`` imports this package, so importing the class here would be circular.
+"""
+_T = GLOSSARY["T"].symbol
+
+
+def bound_over(verdict: VerdictLike, horizons: NDArray[Any], by_term: bool = False) -> Any:
+    """Evaluate the bound of a verdict at several horizons of its run.
+
+    Values are nan where the theorem makes no statement on this run: if it is not
+    applicable, if a condition fails, and at horizons h < T if its schedule depends on
+    T, since the run uses the step sizes for T.
+
+    Parameters
+    ----------
+    verdict : Verdict
+        A verdict that has its theorem.
+    horizons : (n,) array
+        Horizons h <= T.
+    by_term : bool
+        Whether to return the terms of the bound instead of their sum.
+
+    Returns
+    -------
+    (n,) array or dict of str to (n,) array
+        The bound, or its terms by name.
+    """
+    thm: Theorem = verdict.theorem
+    nothing = np.full(horizons.shape, np.nan)
+    if verdict.kind == "not applicable":
+        return dict.fromkeys(thm.parts, nothing) if by_term else nothing
+    at_last = horizons == verdict.rounds
+    if not verdict.at:  # read from a file without the values of the quantities
+        ones = np.where(at_last, 1.0, np.nan)
+        if by_term:
+            return {name: value * ones for name, value in verdict.terms.items()}
+        return verdict.bound * ones
+    values: Mapping[str, Any] = {n: v for n, v in verdict.at.items() if n != "T"}
+    covered = np.ones(horizons.shape, dtype=bool)
+    if _schedule_depends_on_horizon(thm):
+        covered = at_last
+    if by_term:
+        terms = thm.evaluate_terms(**values, T=horizons, where="nan")
+        return {name: np.where(covered, term, np.nan) for name, term in terms.items()}
+    bound = thm.evaluate(**values, T=horizons, where="nan")
+    return np.where(covered, bound, np.nan)
+
+
+def _schedule_depends_on_horizon(thm: Theorem) -> bool:
+    """Return whether the bound contains a scheduled step size that depends on T."""
+    for name, step_size in thm.schedule.items():
+        if name not in thm.needs and _T in step_size.free_symbols:
+            return True
+    return False
+
+
+Limits = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]
+"""Estimate, lower limit and upper limit at each horizon."""
+
+
+def running_left_hand_side(left: LeftHandSide, confidence: float) -> Limits:
+    """Return the left-hand side at each horizon, with confidence limits.
+
+    The lower limits come from e-values and stay below the estimate however similar
+    the seeds are. One seed, or a run without randomness, has no limits: they equal
+    the estimate.
+
+    Parameters
+    ----------
+    left : LeftHandSide
+        A run as the theorem measures it.
+    confidence : float
+        Confidence level of the limits, in (0, 1).
+
+    Returns
+    -------
+    tuple of three (T,) arrays
+        Estimate, lower limit and upper limit at the horizons 1..T.
+    """
+    tail = (1 - confidence) / 2
+    columns = _running_columns(left)
+    means = columns.mean(axis=0)
+    estimate = means
+    if left.is_minimum:
+        estimate = np.minimum.accumulate(means)
+    elif left.is_maximum:
+        estimate = np.maximum.accumulate(means)
+    if left.exact or columns.shape[0] == 1:
+        return estimate, estimate, estimate
+    if left.is_maximum:
+        return _limits_of_running_maximum(left, columns, estimate, tail)
+    finite = np.isfinite(means)  # a diverged run is infinite from then on
+    low = means.copy()
+    high = np.full(means.shape, np.inf)
+    low[finite] = lower_limits(columns[:, finite], tail)
+    if not left.is_minimum:
+        high[finite] = upper_limits(columns[:, finite], tail)
+        return estimate, low, high
+    equal_rounds = left.equal_rounds[finite]
+    high[finite] = running_upper_limits(columns[:, finite], tail, equal_rounds)
+    return estimate, np.minimum.accumulate(low), high
+
+
+def _running_columns(left: LeftHandSide) -> NDArray[np.float64]:
+    """Return the samples (seeds, horizons) of the left-hand side at each horizon.
+
+    For a minimum or maximum they are the values of each round, for a mean or sum
+    those of all rounds up to the horizon.
+    """
+    samples = left.samples
+    match left.theorem.lhs.aggregate:
+        case "min" | "max":
+            return samples
+        case "sum":
+            return np.cumsum(samples, axis=1)
+        case "mean" | "last":
+            return np.cumsum(samples, axis=1) / np.arange(1, samples.shape[1] + 1)
+    aggregate = left.theorem.lhs.aggregate
+    raise InputError(f"{left.theorem}: aggregate {aggregate!r} cannot be drawn")
+
+
+def _limits_of_running_maximum(
+    left: LeftHandSide,
+    columns: NDArray[np.float64],
+    estimate: NDArray[np.float64],
+    tail: float,
+) -> Limits:
+    """Return the estimate and limits of max_{t <= h} E Y_t at each horizon h.
+
+    The lower limits hold for all rounds at once, because the round with the largest
+    value is selected after the data are seen.
+    """
+    low = columns.mean(axis=0)
+    finite = np.isfinite(low)
+    low[finite] = lower_limits(columns[:, finite], tail / columns.shape[1])
+    high = upper_of_each(columns, tail, left.equal_rounds)
+    return estimate, np.maximum.accumulate(low), np.maximum.accumulate(high)

@@ -1,0 +1,208 @@
+"""Models of files that people write, and error messages for what does not fit them.
+
+A model is a pydantic class. :func:`read_model` checks plain data against it and reports each problem as
+"place: reason", where the place is dotted, as ``run.rounds`` or ``sweep.values[2]``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic.fields import FieldInfo
+
+from dfltheory.documents import short
+from dfltheory.errors import DFLTheoryError, InputError, UnknownNameError
+
+
+class Schema(BaseModel):
+    """Base class of the models: unknown fields, other types and infinite numbers are rejected."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        strict=True,
+        allow_inf_nan=False,
+        frozen=True,
+        protected_namespaces=(),
+    )
+
+
+Model = TypeVar("Model", bound=Schema)
+Path = tuple[str | int, ...]
+"""Keys and indices that lead to a value."""
+
+MAX_PROBLEMS = 5
+"""Number of problems that one error message lists."""
+MAX_DETAILS = 200
+"""Number of pydantic's errors that are looked at."""
+
+_REASONS = {
+    "int_type": "must be an integer",
+    "float_type": "must be a number",
+    "finite_number": "must be a finite number",
+    "bool_type": "must be true or false",
+    "string_type": "must be text",
+    "list_type": "must be a list",
+    "dict_type": "must be a table",
+    "model_type": "must be a table",
+    "model_attributes_type": "must be a table",
+}
+"""Error type of pydantic -> reason. Other types keep pydantic's own words."""
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One thing that is wrong with a file.
+
+    Attributes
+    ----------
+    place : str
+        Dotted field, empty for the whole file.
+    reason : DFLTheoryError
+        What is wrong and what is allowed.
+    """
+
+    place: str
+    reason: DFLTheoryError
+
+    def __str__(self) -> str:
+        return f"{self.place}: {self.reason}" if self.place else str(self.reason)
+
+
+def read_model(model: type[Model], data: Any, place: str = "") -> Model:
+    """Return plain data as an instance of a model.
+
+    Parameters
+    ----------
+    model : type
+        The model.
+    data : object
+        What a TOML or JSON file holds.
+    place : str
+        Where the data is in its file.
+
+    Raises
+    ------
+    UnknownNameError
+        The only problem is an unknown field.
+    InputError
+        Other problems, each as "place: reason".
+    """
+    try:
+        return model.model_validate(data)
+    except ValidationError as error:
+        problems = list(_problems_of(error, model, data, place))
+    raise combined(problems)
+
+
+def combined(problems: Sequence[Problem]) -> DFLTheoryError:
+    """Return one error that lists problems; it has the type of the reason if there is only one."""
+    if len(problems) == 1 and isinstance(problems[0].reason, UnknownNameError):
+        error = problems[0].reason
+        error.args = (str(problems[0]),)
+        return error
+    lines = [str(problem) for problem in problems[:MAX_PROBLEMS]]
+    if len(problems) > MAX_PROBLEMS:
+        lines.append(f"and {len(problems) - MAX_PROBLEMS} more")
+    return InputError("; ".join(lines))
+
+
+def _problems_of(error: ValidationError, model: type[Schema], data: Any, place: str) -> Iterator[Problem]:
+    """Yield one problem for each place; the alternatives of a union are one problem."""
+    by_path: dict[Path, list[Mapping[str, Any]]] = {}
+    for detail in error.errors(include_url=False)[:MAX_DETAILS]:
+        by_path.setdefault(_path(detail, data), []).append(detail)
+    enclosing = {path[:length] for path in by_path for length in range(len(path))}
+    for path, details in by_path.items():
+        if path in enclosing:  # another alternative of the union fits better
+            continue
+        detail = details[0]
+        where = dotted(path, place)
+        if detail["type"] == "extra_forbidden":
+            known = set(_fields_at(model, path[:-1]))
+            unknown = UnknownNameError("field", path[-1], known)
+            yield Problem(dotted(path[:-1], place), unknown)
+        elif detail["type"] == "missing":
+            meaning = _fields_at(model, path[:-1])[str(path[-1])].description
+            yield Problem(where, InputError(f"is missing: {meaning}"))
+        else:
+            reasons = " or ".join(dict.fromkeys(_reason(one) for one in details))
+            reasons = reasons.replace(" or must be ", " or ")
+            yield Problem(where, InputError(f"{reasons}, not {short(detail['input'])}"))
+
+
+def _path(detail: Mapping[str, Any], data: Any) -> Path:
+    """Return where an error is in the data, without pydantic's names of a union's alternatives."""
+    path: list[str | int] = []
+    node = data
+    for step in detail["loc"]:
+        if _holds(node, step):
+            path.append(step)
+            node = node[step]
+        elif detail["type"] == "missing" and step == detail["loc"][-1]:
+            path.append(step)
+    return tuple(path)
+
+
+def _holds(node: Any, step: str | int) -> bool:
+    """Return whether a table has this key, or a list this index."""
+    if isinstance(node, list):
+        return isinstance(step, int) and step < len(node)
+    return isinstance(node, Mapping) and step in node
+
+
+def dotted(path: Path, above: str = "") -> str:
+    """Return a path as text: ("sweep", "values", 2) -> "sweep.values[2]"."""
+    text = above
+    for step in path:
+        if isinstance(step, int):
+            text += f"[{step}]"
+        else:
+            text += f".{shown_key(step)}" if text else shown_key(step)
+    return text
+
+
+def shown_key(key: str) -> str:
+    """Return a key as it is, or shortened and in quotes if it is no name."""
+    return key if re.fullmatch(r"\w{1,60}", key) else short(key)
+
+
+def _reason(detail: Mapping[str, Any]) -> str:
+    if detail["type"] in _REASONS:
+        return _REASONS[detail["type"]]
+    message = detail["msg"].removeprefix("Value error, ")
+    message = re.sub(r" after validation, not \d+$", "", message)
+    return re.sub(r"^(Input|String|List|Dictionary|Value|Tuple) should ", "must ", message)
+
+
+def fields_by_name(model: type[BaseModel]) -> dict[str, FieldInfo]:
+    """Return the fields of a model by the names that they have in files."""
+    return {field.alias or name: field for name, field in model.model_fields.items()}
+
+
+def _fields_at(model: type[BaseModel], path: Path) -> dict[str, FieldInfo]:
+    """Return the fields of the model at a path inside another model."""
+    for step in path:
+        field = fields_by_name(model).get(str(step))
+        inner = None if field is None else _model_in(field.annotation)
+        if inner is None:
+            continue  # an index of a list
+        model = inner
+    return fields_by_name(model)
+
+
+def _model_in(annotation: Any) -> type[BaseModel] | None:
+    """Return the first model in an annotation, as in ``list[Model]`` or ``Model | None``."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    for argument in getattr(annotation, "__args__", ()):
+        found = _model_in(argument)
+        if found is not None:
+            return found
+    return None
+
+
+__all__ = ["Problem", "Schema", "combined", "dotted", "fields_by_name", "read_model"]

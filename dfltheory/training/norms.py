@@ -1,0 +1,39 @@
+"""Squared norms of stacked models, safe against overflow of their own precision."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+
+def spread(x: Tensor, mean: Tensor) -> Tensor:
+    """Return (1/m) sum_i ||x_i - mean||^2, (S, m, d) and (S, d) -> (S,).
+
+    It is computed for some clients at a time, so that no other tensor of the size of x is made.
+    """
+    clients_at_once = max(1, 10**6 // max(1, x.shape[0] * x.shape[-1]))
+    center = mean.unsqueeze(-2)
+    if clients_at_once >= x.shape[1]:
+        return square(x - center).mean(-1)
+    # one buffer for all parts: many large tensors in turn fragment the memory
+    buffer = x.new_empty(x.shape[0], clients_at_once, x.shape[-1])
+    squares = []
+    for part in x.split(clients_at_once, dim=1):
+        difference = torch.sub(part, center, out=buffer[:, : part.shape[1]])
+        squares.append(square(difference))
+    return torch.cat(squares, dim=1).mean(-1)
+
+
+def square(x: Tensor) -> Tensor:
+    """Return ||x||^2 along the last axis, in double precision.
+
+    Norms are computed in single precision at least, which is fast, and in double precision if their squares
+    leave the range of single precision: float16 ends at 65504, squares of float32 at 1e38 and 1e-45.
+    """
+    norm = torch.linalg.vector_norm(x, dim=-1, dtype=torch.promote_types(x.dtype, torch.float32))
+    if norm.dtype == torch.float32 and not bool(((norm > 1e-15) & (norm < 1e18)).all()):
+        norm = torch.linalg.vector_norm(x, dim=-1, dtype=torch.float64)
+    return norm.double() ** 2
+
+
+__all__ = ["spread", "square"]

@@ -1,0 +1,258 @@
+"""Names of tasks, topologies and algorithms in documents, and the options of each name."""
+
+from __future__ import annotations
+
+import inspect
+import types
+import typing
+from collections.abc import Mapping, Sequence
+from dataclasses import MISSING, dataclass, fields
+from dataclasses import Field as DataclassField
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import torch
+from pydantic import AfterValidator, WithJsonSchema
+
+from dfltheory import algorithms, tasks
+from dfltheory.algorithms.base import Algorithm
+from dfltheory.errors import InputError, squarable
+from dfltheory.own import own
+from dfltheory.tasks import registry
+from dfltheory.training.setup import network_called, networks
+
+_REQUIRED = inspect.Parameter.empty
+_LISTS = (tuple, list, Sequence)
+
+
+def _text(meaning: str) -> Any:
+    return Annotated[str, WithJsonSchema({"type": "string", "description": meaning})]
+
+
+def _reject(value: Any) -> Any:
+    raise ValueError("must be left out of files: only Python code can give it")
+
+
+_PLAIN: dict[Any, Any] = {
+    Any: Any,
+    int: int,
+    float: float,
+    bool: bool,
+    str: str,
+    Path: _text("a file, relative to the folder of the document"),
+    torch.dtype: _text('a dtype, as "float32"'),
+    torch.device: _text('a device, as "cpu"'),
+}
+"""Type of a parameter -> type of the value in a document."""
+_CODE_ONLY = Annotated[Any, AfterValidator(_reject)]
+"""A type that no document can write."""
+
+
+def document_type(hint: Any) -> Any:
+    """Return the type that a parameter with this type hint has in a document."""
+    origin, arguments = typing.get_origin(hint), typing.get_args(hint)
+    if hint in _PLAIN:
+        return _PLAIN[hint]
+    if origin is Literal:
+        return hint
+    if origin in (typing.Union, types.UnionType):
+        return _union(arguments)
+    if origin in _LISTS:
+        return list[document_type(arguments[0])]
+    return list[Any] if hint in _LISTS else _CODE_ONLY
+
+
+def _union(arguments: Sequence[Any]) -> Any:
+    """Return the union of the alternatives that a document can write; None is always one of them."""
+    written: list[Any] = []
+    for argument in arguments:
+        found = None if argument is type(None) else document_type(argument)
+        if found is not _CODE_ONLY and found not in written:
+            written.append(found)
+    return typing.Union[tuple(written)] if written else _CODE_ONLY  # noqa: UP007
+
+
+@dataclass(frozen=True)
+class Option:
+    """An option of a task, topology or algorithm.
+
+    Attributes
+    ----------
+    hint : object
+        Type hint of the parameter.
+    default : object
+        Default of the parameter, if it is not required.
+    required : bool
+        Has the parameter no default?
+    """
+
+    hint: Any
+    default: Any = None
+    required: bool = False
+
+    @classmethod
+    def of(cls, hint: Any, default: Any) -> Option:
+        """Return the option of a parameter."""
+        if default is _REQUIRED:
+            return cls(hint, required=True)
+        return cls(hint, default)
+
+    @property
+    def small_value(self) -> float:
+        """A small positive number of the option's type, in the place of one that is given later."""
+        takes_fractions = float in (self.hint, *typing.get_args(self.hint))
+        return 1e-3 if takes_fractions else 1
+
+
+def names_of(section: str) -> list[str]:
+    """Return the names that a section (task, topology, algorithm) knows."""
+    if section == "task":
+        return tasks.names()
+    if section == "algorithm":
+        return algorithms.names()
+    return sorted(networks())
+
+
+def builder(section: str, name: str) -> Any:
+    """Return the class or function that makes the task, topology or algorithm of a name or reference."""
+    if ":" in name and section in ("task", "algorithm"):
+        return referred(section, name)
+    if section == "algorithm":
+        return algorithms.get(name)
+    if section == "task":
+        made = registry.factory(name)
+        return getattr(made, "func", made)
+    return network_called(name)
+
+
+def referred(section: str, reference: str) -> Any:
+    """Return a user's own algorithm class, or what makes a user's own task.
+
+    Parameters
+    ----------
+    section : str
+        task or algorithm.
+    reference : str
+        MODULE:NAME or FILE.py:NAME. The module is imported, and so its code runs.
+
+    Raises
+    ------
+    InputError
+        The reference is of another kind, or the document may not name code.
+    """
+    found = own(reference)
+    if section == "algorithm":
+        wanted = "a class of algorithms"
+        right = isinstance(found, type) and issubclass(found, Algorithm)
+    else:
+        wanted = "a function or class that makes a task"
+        right = callable(found)
+    if not right:
+        raise InputError(f"{section}.name = {reference!r} is not {wanted}")
+    return found
+
+
+def options_of(section: str, name: str) -> dict[str, Option]:
+    """Return the options of the task, topology or algorithm of a name, by option."""
+    build: Any = builder(section, name)
+    hints = _type_hints(build, section)
+    if section == "algorithm":
+        fixed = algorithms.spoken(name)[1]
+        return {
+            field.name: Option.of(hints.get(field.name, Any), fixed.get(field.name, _default(field)))
+            for field in fields(build)
+        }
+    left_out = {"m", "name", "graph"} if section == "topology" else {"name"}
+    return {
+        parameter.name: Option.of(hints.get(parameter.name, Any), parameter.default)
+        for parameter in inspect.signature(build).parameters.values()
+        if parameter.name not in left_out
+        and parameter.kind not in (parameter.VAR_KEYWORD, parameter.VAR_POSITIONAL)
+    }
+
+
+def _type_hints(build: Any, section: str) -> dict[str, Any]:
+    of_fields = section == "algorithm" or not inspect.isclass(build)
+    try:
+        return typing.get_type_hints(build if of_fields else build.__init__)
+    except NameError:  # a name that is imported for the type checker only
+        return {}
+
+
+def _default(field: DataclassField[Any]) -> Any:
+    if field.default_factory is not MISSING:
+        return field.default_factory()
+    return _REQUIRED if field.default is MISSING else field.default
+
+
+def standard_name(section: str, name: str) -> str:
+    """Return the one spelling of a name that has several ("DFedSAM", "two-cliques")."""
+    if ":" in name:
+        return name
+    if section == "algorithm":
+        return builder(section, name).__name__.lower()
+    return name.replace("-", "_") if section == "topology" else name
+
+
+def name_of(kind: type[Algorithm]) -> str:
+    """Return the name of a class of algorithms in a document; MODULE:CLASS for a user's own."""
+    name = kind.__name__.lower()
+    if algorithms.ALGORITHMS.get(name) is kind:
+        return name
+    if "<locals>" in kind.__qualname__ or kind.__module__ == "__main__":
+        raise InputError(
+            f"the algorithm {kind.__qualname__} is in no module that could be imported again: "
+            "move its class to the top of a module of its own"
+        )
+    return f"{kind.__module__}:{kind.__qualname__}"
+
+
+def converted(section: str, name: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return options as Python needs them: documents write dtypes and devices as text, tuples as lists."""
+    known = options_of(section, name)
+    values = {}
+    for option, value in given.items():
+        place, hint = f"{section}.{option}", known[option].hint
+        squarable(place, value)
+        values[option] = _python_value(place, value, hint)
+    return values
+
+
+def _python_value(place: str, value: Any, hint: Any) -> Any:
+    accepted = {hint, *typing.get_args(hint)}
+    if isinstance(value, str) and torch.dtype in accepted:
+        return _dtype(place, value)
+    if isinstance(value, str) and torch.device in accepted:
+        return _device(place, value)
+    if isinstance(value, list) and "tuple" in str(hint):
+        return tuple(value)
+    return value
+
+
+def _dtype(place: str, text: str) -> torch.dtype:
+    found = getattr(torch, text.removeprefix("torch."), None)  # records have torch's own spelling
+    if not isinstance(found, torch.dtype) or not found.is_floating_point:
+        raise InputError(f"{place} = {text!r} is not a real torch dtype such as float32")
+    return found
+
+
+def _device(place: str, text: str) -> torch.device:
+    try:
+        found = torch.device(text)
+        torch.zeros(1, device=found)
+    except (RuntimeError, AssertionError, NotImplementedError) as wrong:  # torch raises any of them
+        raise InputError(f"{place} = {text!r} is not a device that torch can use here: use cpu") from wrong
+    return found
+
+
+__all__ = [
+    "Option",
+    "builder",
+    "converted",
+    "document_type",
+    "name_of",
+    "names_of",
+    "options_of",
+    "referred",
+    "standard_name",
+]

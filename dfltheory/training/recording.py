@@ -1,0 +1,133 @@
+"""When a run is measured, and the history of its measurements."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from dfltheory.algorithms.base import MIX
+from dfltheory.tasks.synthetic import Synthetic
+from dfltheory.training.history import History
+from dfltheory.training.metrics import Metric, Recorder
+from dfltheory.training.norms import square
+from dfltheory.training.run import Run
+
+Callback = Callable[[int, Any, Recorder], bool | None]
+"""Called with (t, state, recorder) after each round; if it returns True, the run ends."""
+
+
+class Recording:
+    """The measurements of one run, from its start on.
+
+    Parameters
+    ----------
+    run : Run
+        Measured at once, before its first round.
+    metrics : iterable of functions
+        Further measures.
+    every : int
+        Rounds 0, every, 2 every, ... and the last one are measured.
+
+    Attributes
+    ----------
+    recorder : Recorder
+        The measured values.
+    diverged_at, stopped_at : int or None
+        The round at which the run diverged, or was ended by a callback.
+    """
+
+    def __init__(self, run: Run, metrics: Iterable[Metric], every: int):
+        self.recorder = Recorder(run.task, run.algorithm, metrics, run.network)
+        self.every = every
+        self.diverged_at: int | None = None
+        self.stopped_at: int | None = None
+        self._run = run
+        start = run.algorithm.mean(run.state)
+        self._excess = run.task.excess(start)
+        self._client_gradients_sq = _client_gradients_sq(run.task, start)
+        self.recorder.measure(0, run.state)
+
+    def due(self, t: int) -> bool:
+        """Return whether the state after t rounds is to be measured."""
+        return t % self.every == 0 or t == self._run.rounds
+
+    def waits_for(self, t: int) -> bool:
+        """Return whether a measure of round t needs the state after it."""
+        return self.recorder.waits_for(t)
+
+    def record(self, t: int, callbacks: Iterable[Callback]) -> bool:
+        """Measure the state after t rounds if it is due, and call the callbacks.
+
+        Returns
+        -------
+        bool
+            Whether the run ends here.
+        """
+        state = self._run.state
+        self.recorder.follow(t - 1, state)
+        if self.due(t):
+            self.recorder.measure(t, state)
+            if self.recorder.diverged():
+                self.diverged_at = t
+                return True
+        answers = [callback(t, state, self.recorder) for callback in callbacks]
+        if any(answers):
+            self.stopped_at = t
+            return True
+        return False
+
+    def history(self, seconds: float) -> History:
+        """Return the record of the run, which took so many seconds."""
+        run = self._run
+        planned = [t for t in range(run.rounds + 1) if self.due(t)]
+        measured = self.recorder.arrays(len(planned))
+        return History(
+            algorithm=run.algorithm,
+            rounds=run.rounds,
+            rounds_measured=np.array(planned),
+            grad_norm_sq=measured.pop("grad_norm_sq"),
+            consensus=measured.pop("consensus"),
+            loss=measured.pop("loss"),
+            accuracy=measured.pop("accuracy", None),
+            sent_bits=measured.pop("sent_bits"),
+            model_sq=measured.pop("model_sq"),
+            extra=measured,
+            x=_array(run.algorithm.models(run.state)),
+            x0_sq=_array(run.x0_sq),
+            x0_spread=_array(run.x0_spread),
+            x0_gradient_sq=_optional_array(self._client_gradients_sq),
+            excess=None if self._excess is None else np.stack([_array(part) for part in self._excess]),
+            problem=run.task,
+            task=run.task.name,
+            seed=run.seed,
+            topology=run.sequences.get(MIX),
+            facts=run.facts,
+            diverged_at=self.diverged_at,
+            stopped_at=self.stopped_at,
+            seconds=seconds,
+        )
+
+
+def _client_gradients_sq(task: Any, mean: Tensor) -> Tensor | None:
+    """Return (1/m) sum_i ||grad f_i||^2 at points (S, d), if the client gradients are formulas."""
+    if not isinstance(task, Synthetic):
+        return None
+    at = mean.unsqueeze(-2).expand(*mean.shape[:-1], task.m, task.d)
+    return square(task.client_gradient(at)).mean(-1)
+
+
+def _array(x: Tensor) -> np.ndarray:
+    if x.dtype in (torch.bfloat16, torch.float16):  # numpy has no bfloat16
+        x = x.float()
+    return x.detach().cpu().numpy()
+
+
+def _optional_array(x: Tensor | None) -> np.ndarray | None:
+    return None if x is None else _array(x)
+
+
+__all__ = ["Callback", "Recording"]

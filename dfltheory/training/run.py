@@ -1,0 +1,139 @@
+"""One run: its parts put together and checked, and how it performs a round."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from dfltheory.algorithms.base import Algorithm, Mix, replace
+from dfltheory.errors import InputError, whole_number
+from dfltheory.tasks.task import Task
+from dfltheory.training.facts import RunFacts
+from dfltheory.training.local import check_shapes, check_state, in_pieces, kept_values
+from dfltheory.training.mixing import RunNetwork
+from dfltheory.training.norms import spread, square
+from dfltheory.training.oracle import RoundOracle
+from dfltheory.training.server import ServerNetwork
+from dfltheory.training.setup import connect, starting_models
+
+
+class Run:
+    """One run, prepared: ``state`` is that before round 0, and :meth:`round` performs a round.
+
+    Each round makes new tensors. While clients communicate there are three copies of the stacked parameters:
+    x, what is sent, and the next x; other tensors of the state (duals, momentum) come on top.
+
+    Parameters
+    ----------
+    algorithm, task, topology : as for :func:`dfltheory.train`
+    rounds : int
+        Number of rounds T.
+    seeds : sequence of int
+        Indices of the seeds.
+    seed : int
+        Root seed.
+    x0 : array, optional
+        Starting models.
+    strict : bool
+        If False, matrices need only have finite weights.
+    """
+
+    def __init__(
+        self,
+        algorithm: Algorithm,
+        task: Task,
+        topology: Any,
+        rounds: int,
+        seeds: Sequence[int],
+        seed: int,
+        x0: Any = None,
+        strict: bool = True,
+    ):
+        whole_number("seed", seed, at_least=0)
+        self.algorithm, self.task = algorithm, task
+        self.rounds, self.seeds, self.seed = rounds, seeds, seed
+        self.sequences = connect(algorithm, task, topology, strict)
+        self.dependencies = set[str]()
+        """What the rounds depend on besides their number t: ``horizon``, or nothing."""
+        self._participation = float(getattr(algorithm, "participation", 1.0))
+        self._chunk = task.chunk(len(seeds))
+        # a tensor of its own, which only the state keeps
+        x = starting_models(task, seeds, x0, seed).clone(memory_format=torch.contiguous_format)
+        self.facts = RunFacts.of(x)
+        if algorithm.one_start and not self.facts.common_start:
+            raise InputError(f"{type(algorithm).__name__} begins at one model: give all clients the same x0")
+        kind = RunNetwork if self.sequences else ServerNetwork
+        self.network = kind(self.sequences, algorithm, seeds, seed, x, strict)
+        before = self._oracle(rounds, self.network.at(0))
+        self.state: Any = algorithm.init(x, before)
+        self._check_state(before, x, "init")
+        self.x0_sq, self.x0_spread = square(x).mean(-1), spread(x, x.mean(-2))
+
+    @property
+    def label(self) -> str:
+        """Name of the algorithm and of the task, for messages."""
+        return f"{self.algorithm.name} on {self.task.name}"
+
+    def round(self, t: int) -> None:
+        """Perform round t: state <- communicate(local_update(state))."""
+        algorithm = self.algorithm
+        mix, grad = self._arguments(t)
+        before = self.state.x
+        self._work_locally(self._first_update if t == 0 else algorithm.local_update, grad)
+        self.state = algorithm.communicate(self.state, mix)
+        if t == 0:
+            self._check_state(grad, before, "communicate")
+            algorithm.refuse_ignored_decay()
+        if t + 1 == self.rounds and type(algorithm).finish is not Algorithm.finish:
+            self.state = replace(self.state, z=self.state.x)
+            self._work_locally(algorithm.finish, self._oracle(self.rounds, self.network.at(0)))
+        self.state = replace(self.state, z=self.state.x)  # what was sent is not needed any more
+
+    def _arguments(self, t: int) -> tuple[Mix, RoundOracle]:
+        """Return the arguments ``mix`` and ``grad`` of round t."""
+        network, losses = self.network, None
+        if network.needs_losses:
+            # a run that has diverged continues to its next measurement, which reports it
+            losses = self.task.loss(self.algorithm.models(self.state)).nan_to_num()
+        mix = network.at(t, losses)
+        grad = self._oracle(t, mix, self._participation)
+        if self.algorithm.sleeps:
+            grad.active = mix.awake
+        if isinstance(network, ServerNetwork) and grad.active is not None:
+            mix = network.with_clients(t, grad.active)
+        return mix, grad
+
+    def _oracle(self, t: int, mix: Mix, participation: float = 1.0) -> RoundOracle:
+        """Return what clients may ask of their data in round t; T is that before round 0 and after T-1."""
+        return RoundOracle(
+            self.task,
+            self.seeds,
+            self.seed,
+            t,
+            self.rounds,
+            participation,
+            mix,
+            self.dependencies,
+            self.network.draws,
+        )
+
+    def _work_locally(self, update: Callable[[Any, Any], Any], grad: RoundOracle) -> None:
+        self.state = in_pieces(update, self.state, grad, self._chunk)
+
+    def _first_update(self, state: Any, grad: RoundOracle) -> Any:
+        """Return the first local update of some clients, checked before it is put together."""
+        where = f"{type(self.algorithm).__name__}.local_update"
+        return check_state(self.algorithm.local_update(state, grad), state.x, where)
+
+    def _check_state(self, grad: RoundOracle, like: Tensor, method: str) -> None:
+        """Raise InputError unless the state is one that the core and its files can keep."""
+        check_state(self.state, like, f"{type(self.algorithm).__name__}.{method}")
+        self.state = replace(self.state, z=self.state.x)
+        check_shapes(self.state, grad)
+        kept_values(self.state)
+
+
+__all__ = ["Run"]

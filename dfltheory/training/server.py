@@ -1,0 +1,70 @@
+"""Rounds with a server, which averages the models of the participating clients."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import cast
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from dfltheory.algorithms.base import MIX, Edges
+from dfltheory.errors import InputError, one_of
+from dfltheory.training.mixing import GossipSteps, RoundMix, RunNetwork
+from dfltheory.training.products import MatrixProduct
+
+
+class ServerNetwork(RunNetwork):
+    """A server in place of a network."""
+
+    def with_clients(self, t: int, active: Tensor) -> RoundMix:
+        """Return the mix of round t in which these clients (S, m, 1) participate."""
+        return ServerMix(self, t, active)
+
+    def _round(self, t: int, losses: np.ndarray | None = None) -> RoundMix:
+        return ServerMix(self, t)
+
+
+class ServerMix(RoundMix):
+    """The mix of one round with a server: participating clients send to it and receive their mean.
+
+    In the state all clients have that mean at once; it is counted for a client when the client participates.
+    """
+
+    def __init__(self, network: RunNetwork, t: int, active: Tensor | None = None):
+        super().__init__(network, t)
+        self._active = active
+
+    def _gossip_steps(self, name: str, begin: int, times: int) -> GossipSteps:
+        """Return the mean of the participating clients, one message up and one down each."""
+        one_of("matrix of the network", name, {MIX})
+        participating = self.awake[..., 0]
+        means: list[MatrixProduct] = [_mean_of_all]
+        if self._active is not None:
+            means = [cast(MatrixProduct, partial(_mean_of_some, own)) for own in participating]
+        messages = 2.0 * participating.double().cpu().numpy()
+        return GossipSteps(means, messages, messages.sum(-1))
+
+    @property
+    def edges(self) -> Edges:
+        raise InputError("edges are the arcs of a network, and this run has a server instead")
+
+    @property
+    def awake(self) -> Tensor:
+        """The participating clients (S, m, 1)."""
+        if self._active is not None:
+            return self._active
+        size = len(self._network.seeds), self._network.m, 1
+        return torch.ones(size, dtype=torch.bool, device=self._network.like.device)
+
+
+def _mean_of_all(z: Tensor) -> Tensor:
+    return z.mean(1, keepdim=True).expand(z.shape).contiguous()
+
+
+def _mean_of_some(participating: Tensor, z: Tensor) -> Tensor:
+    return z[:, participating].mean(1, keepdim=True).expand(z.shape).contiguous()
+
+
+__all__ = ["ServerMix", "ServerNetwork"]

@@ -1,0 +1,58 @@
+"""Measures of partial personalization, at the mean shared block and the clients' personal blocks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from torch import Tensor
+
+from dfltheory.algorithms.blocks import blocks
+from dfltheory.tasks.task import Task
+from dfltheory.training.norms import square
+
+
+class TwoBlockMeasures:
+    """Squared gradients of F(u, V) at (ubar^t, V^t), of a task whose L_u and L_v are known.
+
+    The mean shared block ubar^t of the last measurement is kept for the measures with V^{t+1}.
+    """
+
+    def __init__(self, task: Task):
+        self._task = task
+        self._u, self._v = blocks(task.shared, task.d)
+        self._shared_mean: Tensor
+
+    def measure(self, models: Tensor, mean: Tensor) -> dict[str, Tensor]:
+        """Measure the models (S, m, d) with their mean (S, d)."""
+        self.keep(mean)
+        shared = self.shared_gradient_sq(models)
+        personal = square(self._task.gradient(models)[..., self._v]).mean(-1)
+        return {
+            "grad_u_sq": shared,
+            "grad_v_sq": personal,
+            "two_block": self.weighted_sum(shared, personal),
+            "two_block_value": self._task.loss(self._at_shared_mean(models)).mean(-1),
+        }
+
+    def keep(self, mean: Tensor) -> None:
+        """Keep the shared block of the mean model (S, d)."""
+        self._shared_mean = mean[..., self._u]
+
+    def weighted_sum(self, shared: Any, personal: Any) -> Any:
+        """Return the sum of both squares, each divided by the smoothness constant of its block."""
+        constants = self._task.constants
+        return shared / constants.L_u + personal / constants.L_v
+
+    def shared_gradient_sq(self, models: Tensor) -> Tensor:
+        """Return ||grad_u F(ubar, V)||^2 for the kept ubar and the personal blocks V of these models."""
+        gradients = self._task.gradient(self._at_shared_mean(models))
+        return square(gradients[..., self._u].mean(-2))
+
+    def _at_shared_mean(self, models: Tensor) -> Tensor:
+        """Return (ubar, v_i) for every client, with the kept ubar."""
+        at = models.clone()
+        at[..., self._u] = self._shared_mean.unsqueeze(-2)
+        return at
+
+
+__all__ = ["TwoBlockMeasures"]

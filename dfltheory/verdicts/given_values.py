@@ -1,0 +1,123 @@
+"""Checks of constants that a caller gives for a run: they may not contradict it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dfltheory.bounds.theorem import Theorem
+from dfltheory.errors import InputError
+from dfltheory.verdicts.measures import (
+    gap_at_start,
+    measured,
+    objective,
+    objective_at_start,
+    precision,
+)
+
+if TYPE_CHECKING:
+    from dfltheory.training.history import History
+
+
+def check_given(run: History, theorem: Theorem, given: Mapping[str, Any], rho0: float | None) -> None:
+    """Raise InputError if a given value contradicts what the run has fixed.
+
+    Parameters
+    ----------
+    given : mapping
+        Values by glossary name.
+    rho0 : float or None
+        The run's own rho0 under the theorem's schedule, if it has one.
+    """
+    fixed = _fixed_values(run, rho0)
+    for name, value in given.items():
+        if name in fixed and not math.isclose(value, fixed[name], rel_tol=1e-6):
+            raise InputError(
+                f"{name} = {value:g} cannot be given: this run has {name} = {fixed[name]:g}; "
+                "only constants of the problem can, as sigma_g=..."
+            )
+        _check_estimate(run, name, value)
+        least, reason = _least_true(run, theorem, name)
+        if value < least * (1 - 1e-6):
+            raise InputError(
+                f"{name} = {value:g} cannot be given: {reason}, and with less the "
+                "assumptions of a theorem are not met; more is allowed"
+            )
+
+
+def _fixed_values(run: History, rho0: float | None) -> dict[str, Any]:
+    """The values that the run has fixed, by glossary name."""
+    fixed: dict[str, Any] = dict(run.network.known())
+    fixed.update(run.algorithm.theory_values(run.x.shape[-1]))
+    for name in [*fixed]:
+        if run.network.standing_of(name) == "estimate":
+            del fixed[name]
+    fixed["T"], fixed["m"] = run.rounds, run.m
+    fixed["x0_sq"] = float(run.x0_sq.mean())
+    fixed["x0_spread"] = float(run.x0_spread.mean())
+    distances = measured(run, "dist_sq")
+    if distances is not None:
+        fixed["x_star_sq"] = float(distances[:, 0].mean())
+    if rho0 is not None:
+        fixed["rho0"] = rho0
+    return fixed
+
+
+def _check_estimate(run: History, name: str, value: float) -> None:
+    """An estimated constant of the network may be given down to 3 standard errors below
+    its estimate."""
+    network = run.network
+    if name not in network.errors:
+        return
+    known, error = network.known()[name], network.errors[name]
+    if value < (known - 3 * error) * (1 - 1e-6):
+        raise InputError(
+            f"{name} = {value:g} cannot be given: this run's network has {name} = {known:g} +- "
+            f"{error:.1g} (standard error); more is allowed, and less by 3 of these"
+        )
+
+
+def _least_true(run: History, theorem: Theorem, name: str) -> tuple[float, str]:
+    """The least true value of a constant which theorems take as an upper bound, with the
+    reason: the exact value of the problem.
+
+    A constant that is infinite over all x may be smaller along the run, which the caller
+    has to know.
+    """
+    if name == "f0_gap":
+        return _least_gap(run, theorem)
+    exact = run.constants.known().get(name, math.inf)
+    is_exact = run.constants.standing_of(name) == "exact"
+    if name != "mu" and math.isfinite(exact) and is_exact:
+        return float(exact), f"this problem has {name} = {exact:g} exactly"
+    if name == "B":
+        return _largest_gradient(run)
+    return 0.0, ""
+
+
+def _largest_gradient(run: History) -> tuple[float, str]:
+    """The largest gradient norm of f in the run, which B bounds."""
+    finite = run.grad_norm_sq[np.isfinite(run.grad_norm_sq)]
+    largest = math.sqrt(float(finite.max(initial=0.0)))
+    return largest, f"a gradient of f in this run has length {largest:g}, which B bounds"
+
+
+def _least_gap(run: History, theorem: Theorem) -> tuple[float, str]:
+    """The least true f0_gap: f* is at most every f of the run."""
+    gap = gap_at_start(run, theorem)
+    if gap is not None and run.constants.standing_of("f_star") == "exact":
+        least = float(np.mean(gap.value - gap.error))
+        return least, f"this problem has f0_gap = {least:g} exactly"
+    start, values = objective_at_start(run, theorem), objective(run, theorem)
+    if start is None or values is None:
+        return 0.0, ""
+    seen = values[np.isfinite(values)]
+    fall = float(start.mean() - seen.min())
+    least = fall - 32 * precision(run) * float(np.abs(start).max())
+    return least, f"f falls by {least:g} below its start in this run, which f0_gap bounds"
+
+
+__all__ = ["check_given"]

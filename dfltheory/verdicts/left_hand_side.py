@@ -1,0 +1,320 @@
+"""The left-hand side of a theorem as one run measured it: samples, rounding, interval."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dfltheory.bounds.theorem import LeftSide, Theorem
+from dfltheory.errors import InputError
+from dfltheory.training.history import History
+from dfltheory.verdicts import evidence
+from dfltheory.verdicts.measures import (
+    METRICS,
+    Sizes,
+    is_deterministic,
+    measured,
+    rounds_ahead,
+    run_sizes,
+)
+from dfltheory.verdicts.rounding import RoundingError, measure_error
+from dfltheory.verdicts.statistics import (
+    Interval,
+    Method,
+    averages,
+    upper_of_maximum,
+    upper_of_mean,
+    upper_of_minimum,
+)
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class LeftHandSide:
+    """The left-hand side of a theorem, measured by one run over the theorem's rounds."""
+
+    run: History
+    theorem: Theorem
+
+    @cached_property
+    def unmeasured(self) -> str | None:
+        """Why the run did not measure the left-hand side, or None."""
+        lhs, run = self.theorem.lhs, self.run
+        data = measured(run, lhs.measure)
+        if lhs.aggregate == "each" or data is None:
+            ask = f"; ask for it: metrics=[dfl.verdicts.{lhs.measure}]" if lhs.measure in METRICS else ""
+            return f"its left-hand side ({lhs.measure}, {lhs.aggregate}) is not what this run measured{ask}"
+        if run.stopped_at is not None:
+            return f"the run was stopped by a callback after {run.stopped_at} of {run.rounds} rounds"
+        if not self.rounds.size:
+            return "none of the rounds that it covers was measured"
+        if lhs.aggregate == "sum" and not self.complete:
+            planned = len(lhs.rounds(run.rounds))
+            return (
+                f"its left-hand side is a sum over {planned} rounds, of which {self.rounds.size} were "
+                "measured: train with evaluate_every = 1"
+            )
+        in_span = data[:, self._in_span]
+        if run.diverged_at is None and np.isnan(in_span).any():
+            return f"its left-hand side ({lhs.measure}) is not a number in some round"
+        # intervals, evidence and rounding margins are those of quantities >= 0
+        if (in_span < -self.rounding.of_zero).any():
+            least = f"{in_span.min():.3g}"
+            return f"its left-hand side ({lhs.measure}) must not be negative, and falls to {least} here"
+        return None
+
+    @cached_property
+    def _in_span(self) -> NDArray[np.bool_]:
+        span, at = self.theorem.lhs.rounds(self.run.rounds), self.run.rounds_measured
+        return (at >= span.start) & (at < span.stop)
+
+    @cached_property
+    def rounds(self) -> NDArray[np.int64]:
+        """The measured rounds that the theorem covers."""
+        return self.run.rounds_measured[self._in_span]
+
+    @cached_property
+    def samples(self) -> Array:
+        """The measure at these rounds, (S, R); infinite from divergence on."""
+        data = measured(self.run, self.theorem.lhs.measure)
+        if data is None:
+            raise InputError(f"{self.theorem}: {self.unmeasured}")
+        data = data.astype(float)
+        if self.run.diverged_at is not None:
+            data = np.where(self.run.rounds_measured >= self.run.diverged_at, np.inf, data)
+        in_span = data[:, self._in_span]
+        rounded_zero = (in_span < 0) & (in_span >= -self.rounding.of_zero)
+        return np.where(rounded_zero, 0.0, in_span)
+
+    @property
+    def is_minimum(self) -> bool:
+        """Whether a minimum over rounds is bounded."""
+        return self.theorem.lhs.aggregate == "min"
+
+    @property
+    def is_maximum(self) -> bool:
+        """Whether a maximum over rounds is bounded."""
+        return self.theorem.lhs.aggregate == "max"
+
+    @cached_property
+    def columns(self) -> Array:
+        """The quantities whose expectations give the left-hand side, (S, k).
+
+        Every round of a minimum or a maximum; the single mean or sum otherwise.
+        """
+        match self.theorem.lhs.aggregate:
+            case "min" | "max":
+                return self.samples
+            case "mean" | "last":
+                return self.samples.mean(axis=1, keepdims=True)
+            case "sum":
+                return self.samples.sum(axis=1, keepdims=True)
+        raise InputError(
+            f"{self.theorem}: the aggregate {self.theorem.lhs.aggregate!r} is not judged by runs"
+        )
+
+    def over_columns(self, values: ArrayLike) -> Array:
+        """The left-hand side of ``values`` (..., k), one for each column: their largest
+        for a maximum, else their least (of a mean, a sum or a last round the only one)."""
+        columns = np.asarray(values)
+        return columns.max(axis=-1) if self.is_maximum else columns.min(axis=-1)
+
+    @property
+    def horizons(self) -> NDArray[np.int64]:
+        """The horizon at which each of the rounds is the last that the theorem covers."""
+        return self.rounds + self.run.rounds - (self.theorem.lhs.rounds(self.run.rounds).stop - 1)
+
+    @property
+    def complete(self) -> bool:
+        """Whether every round that the theorem covers was measured."""
+        return self.rounds.size == len(self.theorem.lhs.rounds(self.run.rounds))
+
+    @property
+    def seeds(self) -> int:
+        return self.run.grad_norm_sq.shape[0]
+
+    @property
+    def exact(self) -> bool:
+        """Whether each seed is an expectation, given its start. A measure of the start
+        alone is one in every run."""
+        return is_deterministic(self.run) or bool(self._at_start.all())
+
+    @property
+    def _at_start(self) -> NDArray[np.bool_]:
+        """The rounds whose measure depends on the models of the start alone."""
+        return self.rounds + rounds_ahead(self.theorem.lhs.measure) == 0
+
+    @property
+    def equal_rounds(self) -> NDArray[np.bool_]:
+        """The rounds at which the seeds cannot differ: the start, if they share it."""
+        return self._at_start & (self.samples == self.samples[:1]).all(axis=0)
+
+    # -- rounding --------------------------------------------------------------------
+
+    def lowered(self, values: ArrayLike) -> Array:
+        """Values of the left-hand side at the lower end of their rounding error."""
+        return self._aggregate_rounding.lowered(values)
+
+    def raised(self, values: ArrayLike) -> Array:
+        """Values of the left-hand side at the upper end of their rounding error."""
+        return self._aggregate_rounding.raised(values)
+
+    @property
+    def _aggregate_rounding(self) -> RoundingError:
+        """A sum over n rounds has n times the error of one of them."""
+        error = self.rounding
+        n = self.rounds.size if self.theorem.lhs.aggregate == "sum" else 1
+        return RoundingError(error.root * math.sqrt(n), error.shift * n, error.relative)
+
+    @cached_property
+    def rounding(self) -> RoundingError:
+        """Rounding error of the measure in one round."""
+        return measure_error(self.theorem.lhs, self.sizes)
+
+    @cached_property
+    def sizes(self) -> Sizes:
+        """Magnitudes that the rounding errors are multiples of."""
+        return run_sizes(self.run, self.theorem.lhs)
+
+
+# -- the interval of the left-hand side -------------------------------------------------
+
+
+def measured_interval(
+    left: LeftHandSide,
+    confidence: float,
+    bounds: Array | None = None,
+    method: Method = "student",
+) -> Interval:
+    """The left-hand side over the theorem's rounds, with an interval over seeds.
+
+    Parameters
+    ----------
+    bounds : (S,) array, optional
+        The bounds of the seeds' own starts, if the start is random too. Each seed is then
+        compared with its own bound. Which round is the least may depend on the start: for
+        the lower end E[min_t Y_t/b] <= 1 follows from min_t E[Y_t | start] <= b(start), and
+        for the upper one E Y_t <= E b is a statement on the mean of Y_t - b.
+    """
+    columns, tail = left.columns, (1 - confidence) / 2
+    estimate = float(left.over_columns(columns.mean(axis=0)))
+    if left.exact or not math.isfinite(estimate):
+        return Interval(estimate, estimate, estimate)
+    own = np.zeros(()) if bounds is None else bounds
+    shifted = columns - (own - own.mean())[:, None] if own.ndim else columns
+    high = _upper_end(left, shifted, tail, method)
+    if own.ndim:
+        columns = evidence.in_bounds(per_start_columns(left, columns), own) * own.mean()
+    finite = columns[:, np.isfinite(columns).all(axis=0)]
+    low = estimate
+    if finite.size and left.is_maximum:
+        low = evidence.largest_lower_limit(finite, tail)
+    elif finite.size:
+        low = evidence.least_lower_limit(finite, tail)
+    return Interval(estimate, min(low, estimate), max(high, estimate))
+
+
+def _upper_end(left: LeftHandSide, columns: Array, tail: float, method: Method) -> float:
+    match left.theorem.lhs.aggregate:
+        case "min":
+            return upper_of_minimum(columns, tail, left.equal_rounds)
+        case "max":
+            return upper_of_maximum(columns, tail, left.equal_rounds, method)
+        case "mean" | "last" | "sum":
+            return upper_of_mean(columns, tail, method)
+        case other:
+            raise InputError(f"{left.theorem}: the aggregate {other!r} has no interval")
+
+
+def distribution_free_upper_end(left: LeftHandSide, confidence: float) -> float:
+    """The upper end that follows from a proved bound on every sample, or infinity."""
+    most = proved_ceiling(left)
+    if not math.isfinite(most):
+        return math.inf
+    tail = (1 - confidence) / 2
+    if left.is_maximum:
+        return evidence.upper_limit_of_largest(left.columns, most, tail)
+    columns = averages(left.samples, few=True)[1] if left.is_minimum else left.columns
+    return evidence.upper_limit(columns, most, tail)
+
+
+def per_start_columns(left: LeftHandSide, columns: Array) -> Array:
+    """The columns (S, k) that are compared with each start's own bound.
+
+    Which round is the least may depend on the start. Every round is below the bound of a
+    maximum.
+    """
+    return columns.min(axis=1, keepdims=True) if left.is_minimum else columns
+
+
+# -- what is known without a theorem ----------------------------------------------------
+
+
+def proved_ceiling(left: LeftHandSide) -> float:
+    """:func:`ceiling` from the problem's own constants, without those that were given."""
+    values = left.run.constants.known() | {"T": left.run.rounds}
+    return ceiling(values, left.run, left.theorem.lhs)
+
+
+def ceiling(values: Mapping[str, Any], run: History | None, lhs: LeftSide | None) -> float:
+    """What is proved to bound the left-hand side at every point; inf: nothing is.
+
+    Gradients that are bounded by B are so at every point. An estimated B is a measurement
+    along the run and does not count.
+    """
+    measure = "grad_norm_sq" if lhs is None else lhs.measure
+    proved = run is None or run.constants.standing_of("B") != "estimate"
+    if measure not in ("grad_norm_sq", "grad_norm_sq_w") or not proved:
+        return math.inf
+    is_sum = lhs is not None and lhs.aggregate == "sum"
+    rounds = len(lhs.rounds(values["T"])) if lhs is not None and is_sum else 1
+    return values.get("B", math.inf) ** 2 * rounds
+
+
+def trivial_bound(
+    values: Mapping[str, Any], run: History | None = None, lhs: LeftSide | None = None
+) -> float:
+    """What is known of a left-hand side without any theorem, for every algorithm.
+
+    Returns
+    -------
+    float
+        The least of the following bounds; inf if none applies.
+
+        - *Gradients bounded by B* (:func:`ceiling`): every minimum, mean and maximum over
+          rounds of ||grad f||^2 is at most B^2, and a sum at most B^2 times the number of
+          rounds.
+        - *A minimum over rounds that contain the start*: for every L-smooth f,
+          f* <= f(x - grad f(x)/L) <= f(x) - ||grad f(x)||^2/(2L), so that the minimum is at
+          most E||grad f(xbar^s)||^2 <= 2 L f0_gap. (DFedADMM's auxiliary point is the mean
+          model at round 0.)
+
+        Nothing similar is known of a mean over rounds, since noise can move a run to
+        steeper places than its start, nor of the two-block measures, whose gradients lie
+        at other points than F(ubar^0, V^0) - F* does.
+    """
+    known = [ceiling(values, run, lhs)]
+    if lhs is None or lhs.aggregate != "min" or lhs.start not in lhs.rounds(values["T"]):
+        return min(known)
+    at_start = lhs.measure == "grad_norm_sq" or (lhs.measure == "grad_norm_sq_w" and lhs.start == 0)
+    if at_start and {"L", "f0_gap"} <= set(values):
+        known.append(2 * values["L"] * float(np.mean(values["f0_gap"])))
+    return min(known)
+
+
+__all__ = [
+    "LeftHandSide",
+    "ceiling",
+    "distribution_free_upper_end",
+    "measured_interval",
+    "per_start_columns",
+    "proved_ceiling",
+    "trivial_bound",
+]

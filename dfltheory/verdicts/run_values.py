@@ -1,0 +1,379 @@
+"""The values of a run by glossary name: the one place where a run meets a theorem.
+
+:func:`run_values` maps a run, a file of one, a planned run, or candidates of a search to
+the quantities of a theorem. Each kind of run is a :class:`Source`: it returns what it
+knows, and :func:`run_values` completes it by the same rules for all of them.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import cache, cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import sympy as sp
+
+from dfltheory import graphs
+from dfltheory.bounds.symbols import GLOSSARY
+from dfltheory.bounds.theorem import Theorem
+from dfltheory.errors import GraphError, InputError, UnknownNameError
+from dfltheory.verdicts.given_values import check_given
+from dfltheory.verdicts.measures import (
+    Gap,
+    gap_at_start,
+    measured,
+    objective_at_start,
+    precision,
+    run_sizes,
+)
+from dfltheory.verdicts.rounding import RoundingError, start_errors
+
+if TYPE_CHECKING:
+    from dfltheory.training.history import History
+
+Values = dict[str, Any]
+"""Numbers by glossary name, or arrays with an entry for each seed or candidate."""
+PUSH_SUM = frozenset({"delta", "C", "q", "window"})
+"""Constants of push-sum on a network."""
+
+
+class Source(ABC):
+    """What one kind of run knows of a theorem's quantities."""
+
+    @abstractmethod
+    def constants(self, theorem: Theorem) -> Values:
+        """Constants of problem and network, hyperparameters, T and m, as far as known."""
+
+    def push_sum_constants(self, theorem: Theorem) -> Values:
+        """delta, C, q and window, of a theorem that needs one that is not in `constants`."""
+        return {}
+
+    def start(self, theorem: Theorem) -> Values:
+        """What is measured of the start: x0_sq, x0_spread, x_star_sq."""
+        return {}
+
+    def gap(self, theorem: Theorem) -> Gap | None:
+        """f - f* at the theorem's first round; None if it is unknown."""
+        return None
+
+    def gap_differences(self, theorem: Theorem) -> Any:
+        """The deviation of each start's f from their mean, if f0_gap is given for all."""
+        return 0.0
+
+    def derived(self, theorem: Theorem, values: Values) -> Values:
+        """What follows from ``values`` and is not among them: rho0 and S2."""
+        return {**sam_radius(theorem, values), **second_moment(theorem, values)}
+
+    def check_given(self, theorem: Theorem, given: Mapping[str, Any]) -> None:
+        """Raise InputError if a given value contradicts the run."""
+        return
+
+    def estimated(self, theorem: Theorem) -> set[str]:
+        """The constants that are estimates."""
+        return set()
+
+    def start_errors(self, theorem: Theorem) -> dict[str, RoundingError]:
+        """Rounding errors of what `start` returns."""
+        return {}
+
+    def given_gap_error(self, theorem: Theorem) -> Any:
+        """Rounding error of `gap_differences`."""
+        return 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class RunValues(Mapping[str, Any]):
+    """Values by glossary name, each with its rounding error, as one theorem needs them.
+
+    Attributes
+    ----------
+    source : Source
+    theorem : Theorem
+    known : dict
+        Numbers, or (S,) arrays where the seeds' starts differ.
+    given : mapping
+        The values that the caller gave.
+    gap : Gap or None
+        What the source knows of f - f* at the theorem's first round.
+    """
+
+    source: Source
+    theorem: Theorem
+    known: Values
+    given: Mapping[str, Any] = field(default_factory=dict)
+    gap: Gap | None = None
+
+    def __getitem__(self, name: str) -> Any:
+        return self.known[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.known)
+
+    def __len__(self) -> int:
+        return len(self.known)
+
+    @cached_property
+    def needed(self) -> Values:
+        """The values that the theorem needs, means over seeds; unknown ones are absent."""
+        found: Values = {}
+        for name in self.theorem.needs:
+            if name in self.known:
+                value = self.known[name]
+                found[name] = float(np.mean(value)) if np.ndim(value) else value
+        return found
+
+    @cached_property
+    def errors(self) -> dict[str, RoundingError]:
+        """The rounding error of each value that was measured, by glossary name.
+
+        Values that are absent have none: they are given, or rounded like any constant
+        (:func:`~dfltheory.verdicts.rounding.bound_error`).
+        """
+        errors = self.start_errors
+        if "f0_gap" in self.known:
+            errors = errors | {"f0_gap": RoundingError(shift=self.f0_gap_error)}
+        return errors
+
+    @cached_property
+    def start_errors(self) -> dict[str, RoundingError]:
+        """Rounding errors of what was measured of the start and not given."""
+        errors = self.source.start_errors(self.theorem)
+        return {name: error for name, error in errors.items() if name not in self.given}
+
+    @cached_property
+    def f0_gap_error(self) -> Any:
+        """Absolute rounding error of f0_gap; a number, or (S,).
+
+        Of a given f0_gap: that of the differences between the starts.
+        """
+        if "f0_gap" not in self.given:
+            return np.zeros(()) if self.gap is None else self.gap.error
+        if np.ndim(self.known["f0_gap"]):
+            return self.source.given_gap_error(self.theorem)
+        return np.zeros(())
+
+    @cached_property
+    def at_upper_gap(self) -> Values:
+        """The values, with f0_gap at the upper end of its rounding error."""
+        if "f0_gap" not in self.known:
+            return self.known
+        return {**self.known, "f0_gap": self.known["f0_gap"] + self.f0_gap_error}
+
+    @cached_property
+    def estimated(self) -> tuple[str, ...]:
+        """The constants of the theorem that are estimates."""
+        names = self.source.estimated(self.theorem)
+        if "f_star" in names:
+            names = names | {"f0_gap"}
+        wanted = names & set(self.theorem.needs)
+        return tuple(sorted(wanted - set(self.given)))
+
+
+def run_values(
+    run: History | Source | str | os.PathLike[str],
+    theorem: Theorem,
+    given: Mapping[str, Any] | None = None,
+) -> RunValues:
+    """Return the values of a run by glossary name.
+
+    Parameters
+    ----------
+    run : History, path or Source
+        A run, the file of one, or another source of values.
+    theorem : Theorem
+        Its left-hand side fixes the round of f0_gap, its schedule the meaning of rho0.
+    given : mapping, optional
+        Constants of the problem that complete or replace what the run knows.
+
+    Returns
+    -------
+    RunValues
+        f0_gap, x0_sq and x0_spread, and x_star_sq where the run measured ``dist_sq``,
+        are those of each seed's own start.
+
+    Raises
+    ------
+    UnknownNameError
+        If ``given`` contains a name that is not in the glossary.
+    InputError
+        If a given value is out of its range, or contradicts the run.
+    """
+    source = source_of(run)
+    given = {} if given is None else dict(given)
+    for name, value in given.items():
+        if name not in theorem.glossary:
+            raise UnknownNameError("constant", name, set(theorem.glossary))
+        if np.ndim(value):
+            raise InputError(f"{name} = {value!r} must be one number")
+        theorem.glossary[name].check(value)
+    if given:
+        source.check_given(theorem, given)
+    gap = source.gap(theorem)
+    return RunValues(source, theorem, _completed(source, theorem, given, gap), given, gap)
+
+
+def source_of(run: History | Source | str | os.PathLike[str]) -> Source:
+    """Return a run or its file as a source of values."""
+    if isinstance(run, Source):
+        return run
+    if isinstance(run, (str, os.PathLike)):
+        from dfltheory.training.history import History
+
+        return RecordedRun(History.load(run))
+    return RecordedRun(run)
+
+
+def _completed(source: Source, theorem: Theorem, given: Mapping[str, Any], gap: Gap | None) -> Values:
+    """What the source knows, completed by what is given and by what follows from both."""
+    constants = source.constants(theorem)
+    values = {name: value for name, value in constants.items() if value is not None}
+    if gap is not None:
+        values["f0_gap"] = gap.value
+    if PUSH_SUM & set(theorem.needs) - set(values):
+        values = {**source.push_sum_constants(theorem), **values}
+    values.update(given)
+    values.update(source.start(theorem))
+    if "f0_gap" in given:
+        values["f0_gap"] = given["f0_gap"] + source.gap_differences(theorem)
+    return {**source.derived(theorem, values), **values}
+
+
+# -- quantities that follow from others ------------------------------------------------
+
+
+def sam_radius(theorem: Theorem, values: Mapping[str, Any]) -> Values:
+    """rho0 where a theorem needs it: rho over the scheduled rho at rho0 = 1.
+
+    The schedule is the theorem's own, else the glossary's rho = rho0/sqrt(T).
+    """
+    if "rho0" not in theorem.needs or "rho" not in values:
+        return {}
+    names, unit_radius = _unit_radius(theorem)
+    if not set(names) <= set(values):
+        return {}
+    numbers = [np.asarray(values[name], dtype=float) for name in names]
+    with np.errstate(all="ignore"):
+        return {"rho0": np.divide(values["rho"], unit_radius(*numbers))[()]}
+
+
+@cache
+def _unit_radius(theorem: Theorem) -> tuple[tuple[str, ...], Callable[..., Any]]:
+    """The scheduled rho at rho0 = 1, as a function of the named quantities."""
+    rho0, T = GLOSSARY["rho0"].symbol, GLOSSARY["T"].symbol
+    radius = theorem.schedule.get("rho", rho0 / sp.sqrt(T))
+    unit = sp.sympify(radius).subs(rho0, 1)
+    symbols = sorted(unit.free_symbols, key=str)
+    names = tuple(str(symbol) for symbol in symbols)
+    return names, sp.lambdify(symbols, unit, modules="numpy")
+
+
+def second_moment(theorem: Theorem, values: Mapping[str, Any]) -> Values:
+    """S2 where a theorem needs it: B^2 + sigma_l^2 for bounded gradients without SAM.
+
+    Without SAM the point of a gradient does not depend on its sample, so that
+    E||g||^2 = ||grad f_i||^2 + noise.
+    """
+    without_sam = bool(np.all(np.asarray(values.get("rho", 0.0)) == 0))
+    known = {"B", "sigma_l"} <= set(values) and without_sam
+    if "S2" not in theorem.needs or not known:
+        return {}
+    return {"S2": values["B"] ** 2 + values["sigma_l"] ** 2}
+
+
+# -- recorded runs ---------------------------------------------------------------------
+
+
+class RecordedRun(Source):
+    """A run that was trained here, read from a file, or measured elsewhere."""
+
+    def __init__(self, run: History):
+        self.run = run
+
+    def constants(self, theorem: Theorem) -> Values:
+        values = dict(self.run.values())
+        values.pop("f0_gap", None)  # that of the first measured round: see `gap`
+        return values
+
+    def push_sum_constants(self, theorem: Theorem) -> Values:
+        """Those of a doubly stochastic network too, on which push-sum may run."""
+        if self.run.topology is None:
+            return {}
+        with suppress(GraphError):  # the network breaks a law, which `obstacle_of` names
+            return graphs.network_constants(self.run.topology, push_sum=True).known()
+        return {}
+
+    def start(self, theorem: Theorem) -> Values:
+        run = self.run
+        values: Values = {
+            "x0_sq": _collapsed(run.x0_sq)[()],
+            "x0_spread": _collapsed(run.x0_spread)[()],
+        }
+        distances = measured(run, "dist_sq")
+        if distances is not None:
+            values["x_star_sq"] = _collapsed(distances[:, 0])[()]
+        return values
+
+    def gap(self, theorem: Theorem) -> Gap | None:
+        """The gap of each seed, with what the run states of its rounding error.
+
+        A model is rounded by eps ||x||, and a client's loss by that times its gradient,
+        for which ||grad f|| + sigma_g is taken. Where that is not finite, as in a run that
+        diverged, the error is infinite.
+        """
+        gap = gap_at_start(self.run, theorem)
+        if gap is None:
+            return None
+        run = self.run
+        column = np.flatnonzero(run.rounds_measured == theorem.lhs.start)[0]
+        sigma_g = run.constants.sigma_g or 0.0
+        heterogeneity = sigma_g if math.isfinite(sigma_g) else 0.0
+        slope = np.sqrt(np.abs(run.grad_norm_sq[:, column])) + heterogeneity
+        rounding = np.full_like(slope, np.inf)
+        size = precision(run) * np.sqrt(run.x0_sq)
+        np.multiply(size, slope, out=rounding, where=np.isfinite(slope))
+        return Gap(_collapsed(gap.value)[()], _collapsed(gap.error + rounding))
+
+    def gap_differences(self, theorem: Theorem) -> Any:
+        value = objective_at_start(self.run, theorem)
+        return 0.0 if value is None else _collapsed(value - value.mean())[()]
+
+    def given_gap_error(self, theorem: Theorem) -> Any:
+        value = objective_at_start(self.run, theorem)
+        return np.zeros(()) if value is None else 32 * precision(self.run) * np.abs(value)
+
+    def start_errors(self, theorem: Theorem) -> dict[str, RoundingError]:
+        return start_errors(run_sizes(self.run, theorem.lhs))
+
+    def estimated(self, theorem: Theorem) -> set[str]:
+        sources = (self.run.constants, self.run.network)
+        return {
+            name
+            for constants in sources
+            for name in constants.standing
+            if constants.standing_of(name) == "estimate"
+        }
+
+    def check_given(self, theorem: Theorem, given: Mapping[str, Any]) -> None:
+        others = {name: value for name, value in given.items() if name != "rho0"}
+        rho0 = None
+        if "rho0" in given:  # what the run's rho is under the theorem's schedule
+            rho0 = _completed(self, theorem, others, self.gap(theorem)).get("rho0")
+        check_given(self.run, theorem, given, rho0)
+
+
+def _collapsed(values: Any) -> Any:
+    """One number where all seeds have the same."""
+    array = np.asarray(values)
+    if not array.size:
+        return array
+    with np.errstate(invalid="ignore"):  # of runs that diverged
+        return array if np.ptp(array) else np.asarray(array.flat[0])
+
+
+__all__ = ["Gap", "RecordedRun", "RunValues", "Source", "Values", "run_values", "source_of"]

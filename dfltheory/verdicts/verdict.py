@@ -1,0 +1,160 @@
+"""The result of one comparison of a run with a theorem."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal
+
+from dfltheory.bounds.status import NOT_EXAMINED, Status
+from dfltheory.errors import InputError
+from dfltheory.verdicts.left_hand_side import LeftHandSide
+from dfltheory.verdicts.run_values import RunValues, run_values
+from dfltheory.verdicts.statistics import Interval
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from dfltheory.bounds.theorem import Theorem
+
+Kind = Literal["holds", "violated", "undecided", "vacuous", "not applicable"]
+
+ASSUMED = {
+    "exact": "exact: nothing is left to chance, and there is no interval",
+    "bounded": "whatever the law of the seeds, none of which can exceed {most:.3g}",
+    "student": "if the seeds are no more skewed than squared norms are",
+    "bootstrap": "if the seeds show the tails of their law",
+}
+"""What each method of a verdict assumes of the seeds where it says that a bound holds."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Whether one variant of one theorem holds on one run.
+
+    Attributes
+    ----------
+    kind : {"holds", "violated", "undecided", "vacuous", "not applicable"}
+        See :mod:`dfltheory.verdicts.compare`.
+    key, variant : str
+        The statement.
+    reason : str
+        Why the kind is what it is, with the numbers, in one line.
+    measured : Interval
+        The left-hand side.
+    bound, trivial : float
+        The right-hand side, and the bound that is known without any theorem.
+    ratio, ratio_ci : float and (float, float)
+        measured / bound with its confidence interval: at most 1 where the bound holds;
+        the reciprocal is how loose it is.
+    terms : dict
+        The terms of the bound.
+    conditions : tuple of str
+        The conditions of the theorem.
+    slack : dict
+        Right minus left side of each condition; negative where it fails.
+    estimated : tuple of str
+        The constants that were estimated: the verdict is about the theorem at these
+        estimates.
+    seeds, rounds : int
+        Size of the run.
+    confidence : float
+        Level of the intervals.
+    seeds_needed : int or None
+        About how many seeds would decide an undecided verdict.
+    method : str
+        How the upper end of the interval was computed, a key of :data:`ASSUMED`.
+    given : dict
+        The constants that the caller gave.
+    at : dict
+        The constants at which the bound was evaluated; empty if not applicable.
+    status : Status
+        What is known of the statement in general: refuted, proved or not examined.
+    left_hand_side : LeftHandSide or None
+        The measurements; None of a verdict that was read from a file without its run.
+    """
+
+    kind: Kind
+    key: str
+    variant: str
+    reason: str
+    measured: Interval
+    bound: float
+    ratio: float
+    ratio_ci: tuple[float, float]
+    trivial: float
+    terms: dict[str, float] = field(default_factory=dict)
+    conditions: tuple[str, ...] = ()
+    slack: dict[str, float] = field(default_factory=dict)
+    estimated: tuple[str, ...] = ()
+    seeds: int = 0
+    rounds: int = 0
+    confidence: float = 0.95
+    seeds_needed: int | None = None
+    method: str = "student"
+    given: dict[str, float] = field(default_factory=dict)
+    at: dict[str, float] = field(default_factory=dict)
+    status: Status = NOT_EXAMINED
+    left_hand_side: LeftHandSide | None = field(default=None, repr=False, compare=False)
+
+    @cached_property
+    def values(self) -> RunValues:
+        """The values of the run by glossary name, with their rounding errors.
+
+        Raises
+        ------
+        InputError
+            If the verdict was read from a file without its run.
+        """
+        measured = self._measurements()
+        return run_values(measured.run, measured.theorem, self.given)
+
+    @property
+    def theorem(self) -> Theorem:
+        """The statement itself; InputError as for `values`."""
+        return self._measurements().theorem
+
+    def _measurements(self) -> LeftHandSide:
+        if self.left_hand_side is None:
+            raise InputError(
+                f"the verdict on {self.key} [{self.variant}] was read without its run: "
+                "give the run to verdict_from_dict too"
+            )
+        return self.left_hand_side
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Plot the left-hand side with its band and the bound over the horizon."""
+        from dfltheory.plots.verdicts import draw
+
+        return draw([self], ax)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain numbers and text, for JSON."""
+        values = {f.name: getattr(self, f.name) for f in fields(self) if f.compare}
+        values["status"] = self.status.to_dict()
+        measured = values.pop("measured")
+        values["measured"] = measured.estimate
+        values["measured_ci"] = (measured.low, measured.high)
+        return values
+
+    def __str__(self) -> str:
+        notes = ""
+        if self.estimated:
+            notes += f" (at estimated {', '.join(self.estimated)})"
+        if self.given:
+            notes += f" (given {', '.join(f'{n} = {v:g}' for n, v in self.given.items())})"
+        kind = self.kind
+        if kind == "holds" and self.status.refuted:
+            kind = "within the bound here"
+        statement = general_status(self.status)
+        return f"{self.key} [{self.variant}]: {kind}{notes}: {self.reason}; {statement}"
+
+
+def general_status(status: Status) -> str:
+    """The status of a statement, in words that follow a result on one run."""
+    if not status.refuted:
+        return f"the statement is {status.kind}"
+    return f"the statement is {str(status).replace('refuted', 'refuted in general', 1)}"
+
+
+__all__ = ["ASSUMED", "Kind", "Verdict", "general_status"]

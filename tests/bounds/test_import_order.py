@@ -1,0 +1,99 @@
+"""Results depend neither on the papers that were imported before nor on installed third-party papers."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PAPERS = ("dfedsam", "lean", "wang2021", "khaled2019", "li2020", "yuan2016")
+THIRD_PARTY = Path(__file__).parent / "visitor" / "paper.py"
+SCRIPT = """
+import json, sys
+from dfltheory import bounds
+from dfltheory.bounds.canonical import statement_hash
+from dfltheory.bounds.document import theorem_from_document, theorem_to_document
+from dfltheory.checks.run import audit_statement
+from dfltheory.errors import UnknownNameError
+
+def value(theorem):
+    at = {}
+    for name in theorem.needs:
+        quantity = theorem.glossary[name]
+        at[name] = 3 if quantity.integer else 0.5
+    return theorem.evaluate(where="ignore", **at)
+
+def knows(theorem, name):
+    given = dict.fromkeys((*theorem.needs, name), 0.5)
+    given |= {n: 1 for n in given if n in theorem.glossary and theorem.glossary[n].integer}
+    try:
+        theorem.evaluate(where="ignore", **given)
+    except UnknownNameError:
+        return False
+    return True
+
+names = ("mu", "x_star_sq", "dist_before", "D_bar", "spare")
+found = {}
+for paper in sys.argv[1].split():
+    for theorem in bounds.statements(paper):
+        document = theorem_to_document(theorem)
+        read = theorem_from_document(json.loads(json.dumps(document)))
+        units = [f.message for f in audit_statement(theorem, ("units",))]
+        found[str(theorem)] = [
+            statement_hash(theorem), statement_hash(read), value(theorem), value(read), document,
+            [name for name in names if knows(theorem, name)], units, theorem.latex(),
+        ]
+print(json.dumps(found, sort_keys=True))
+"""
+ORDERS = {
+    "sorted": tuple(sorted(PAPERS)),
+    "reversed": tuple(sorted(PAPERS, reverse=True)),
+    "random": tuple(random.Random(1).sample(PAPERS, len(PAPERS))),
+    "random, the third-party paper first": ("visitor", *random.Random(2).sample(PAPERS, len(PAPERS))),
+    "random, the third-party paper last": (*random.Random(3).sample(PAPERS, len(PAPERS)), "visitor"),
+}
+
+
+def install(folder: Path) -> None:
+    """The third-party paper as an installer leaves it."""
+    (folder / "visitor_paper.py").write_text(THIRD_PARTY.read_text())
+    metadata = folder / "visitor_paper-1.0.dist-info"
+    metadata.mkdir()
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: visitor_paper\nVersion: 1.0\n")
+    (metadata / "entry_points.txt").write_text("[dfltheory.papers]\nvisitor = visitor_paper\n")
+
+
+def results(order: str, folder: Path) -> dict:
+    """The results of all statements of the papers in a new interpreter, in one order of imports."""
+    if "visitor" in ORDERS[order]:
+        install(folder)
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(folder), *sys.path])}
+    words = [sys.executable, "-c", SCRIPT, " ".join(ORDERS[order])]
+    done = subprocess.run(words, capture_output=True, text=True, env=environment, timeout=600, check=False)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+@pytest.fixture(scope="module")
+def expected(tmp_path_factory):
+    return results("sorted", tmp_path_factory.mktemp("sorted"))
+
+
+@pytest.mark.parametrize("order", [order for order in ORDERS if order != "sorted"])
+def test_statements_have_the_same_results_in_every_order(order, expected, tmp_path):
+    found = results(order, tmp_path)
+    assert {name: row for name, row in found.items() if "visitor." not in name} == expected
+
+
+def test_each_statement_knows_the_glossary_and_its_own_quantities(expected, tmp_path):
+    known = {name: row[5] for name, row in expected.items()}
+    assert known.pop("wang2021.lemma_1 (printed)") == ["mu", "x_star_sq", "dist_before"]
+    assert known.pop("khaled2019.lemma_2 (printed)") == ["mu", "x_star_sq", "D_bar"]
+    assert all(names == ["mu", "x_star_sq"] for names in known.values())
+    theirs = results("random, the third-party paper first", tmp_path)["visitor.theorem_1 (printed)"]
+    assert theirs[5] == ["mu", "x_star_sq", "spare"]

@@ -1,0 +1,77 @@
+"""Write a small example of every kind of saved file into tests/formats/VERSION.
+
+``python -m tests.formats.make`` is run once for each version. Files of earlier versions stay as they are.
+"""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import numpy as np
+
+import dfltheory as dfl
+from dfltheory.experiments.experiment_file import load_experiment
+from dfltheory.experiments.sweep import sweep
+from dfltheory.version import __version__
+
+FOLDER = Path(__file__).parent / ".".join(__version__.split(".")[:2])
+COUNTEREXAMPLE = Path(__file__).parents[2] / "docs/counterexamples/dfedsam.theorem_4_5-printed.json"
+EXPERIMENT = """title = "an example"
+
+[task]
+name = "quadratic"
+m = 3
+d = 2
+sigma = 0.1
+
+[topology]
+name = "ring"
+
+[algorithm]
+name = "dfedsam"
+eta = 0.05
+K = 2
+rho = 0.01
+
+[run]
+rounds = 4
+seeds = 2
+evaluate_every = 2
+
+[theorem]
+key = "dfedsam.theorem_4_5"
+variants = ["printed"]
+"""
+
+
+def trained(rounds: int = 4, checkpoint: Path | None = None) -> dfl.training.history.History:
+    """Return the run that is saved as a history and, after its rounds, as a checkpoint."""
+    task = dfl.tasks.quadratic(m=3, d=2, sigma=0.1)
+    algorithm = dfl.algorithms.DFedSAM(eta=0.05, K=2, rho=0.01)
+    network = dfl.graphs.metropolis(dfl.graphs.ring(3))
+    return dfl.train(
+        algorithm,
+        task,
+        network,
+        rounds=rounds,
+        seeds=2,
+        x0=np.zeros(2),
+        progress=False,
+        checkpoint=checkpoint,
+    )
+
+
+def write(folder: Path) -> None:
+    """Write one file of each kind into a folder."""
+    folder.mkdir(parents=True, exist_ok=True)
+    trained().save(folder / "history.safetensors")
+    trained(checkpoint=folder / "checkpoint.safetensors")
+    shutil.copyfile(COUNTEREXAMPLE, folder / "counterexample.json")
+    (folder / "experiment.toml").write_text(EXPERIMENT, encoding="utf-8")
+    sweep(load_experiment(folder / "experiment.toml"), folder / "sweep", jobs=1)
+    (folder / "sweep" / "results.csv").unlink()
+
+
+if __name__ == "__main__":
+    write(FOLDER)

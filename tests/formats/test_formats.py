@@ -1,0 +1,92 @@
+"""Files that released versions saved are read, or rejected by an error that names file and format."""
+
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dfltheory.counterexamples.document import read_document
+from dfltheory.counterexamples.finding import replay
+from dfltheory.errors import DFLTheoryError
+from dfltheory.experiments.experiment_file import load_experiment, read_experiment
+from dfltheory.experiments.results import load_results
+from dfltheory.identity import value_digest
+from dfltheory.training.history import History
+from tests.formats.make import trained
+from tests.hostile import refused
+
+VERSIONS = sorted(path for path in Path(__file__).parent.glob("[0-9]*") if path.is_dir())
+
+
+def same_numbers(found, expected):
+    for name, values in expected.measures().items():
+        np.testing.assert_allclose(found.measures()[name], values, rtol=1e-9, atol=1e-12)
+
+
+@pytest.fixture(params=VERSIONS, ids=[path.name for path in VERSIONS])
+def folder(request):
+    return request.param
+
+
+def test_history_of_a_version_is_read(folder):
+    history = History.load(folder / "history.safetensors")
+    assert (history.rounds, history.seeds, history.m) == (4, 2, 3)
+    assert type(history.algorithm).__name__ == "DFedSAM"
+    assert history.network_facts.kind == "fixed"
+    same_numbers(history, trained())
+
+
+def test_checkpoint_of_a_version_is_resumed_or_rejected_by_name(folder, tmp_path):
+    file = tmp_path / "checkpoint.safetensors"
+    shutil.copyfile(folder / file.name, file)
+    message = refused(trained, 6, file)
+    if message is None:
+        same_numbers(trained(6, file), trained(6))
+    else:
+        assert str(file) in message
+
+
+def test_counterexample_of_a_version_is_replayed(folder):
+    finding = replay(folder / "counterexample.json")
+    assert finding.violated
+    assert finding.key == read_document(folder / "counterexample.json")["key"]
+
+
+def test_experiment_of_a_version_is_read(folder):
+    cell = load_experiment(folder / "experiment.toml").cell
+    assert cell.instance().run(progress=False).rounds == 4
+    assert [theorem.variant for theorem in cell.theorems] == ["printed"]
+
+
+def test_sweep_of_a_version_is_read_and_its_record_runs_again(folder):
+    (cell,) = load_results(folder / "sweep").cells
+    assert cell.status == "done"
+    assert [verdict.variant for verdict in cell.verdicts] == ["printed"]
+    assert cell.history.rounds == 4
+    again = read_experiment(cell.configuration).cell
+    assert value_digest(again.document()) == cell.key
+    same_numbers(again.instance().run(progress=False), cell.history)
+
+
+def test_file_of_another_kind_is_rejected_by_name(folder):
+    with pytest.raises(DFLTheoryError, match=r"checkpoint\.safetensors.*dfltheory\.Checkpoint"):
+        History.load(folder / "checkpoint.safetensors")
+
+
+def test_counterexample_of_an_unknown_format_is_rejected_by_name(folder, tmp_path):
+    document = json.loads((folder / "counterexample.json").read_text(encoding="utf-8"))
+    for number in (1, 99):
+        file = tmp_path / f"format_{number}.json"
+        file.write_text(json.dumps({**document, "format": number}), encoding="utf-8")
+        with pytest.raises(DFLTheoryError, match=rf"format_{number}\.json.*format"):
+            read_document(file)
+
+
+def test_experiment_with_an_unknown_section_is_rejected_by_name(folder, tmp_path):
+    file = tmp_path / "later.toml"
+    text = (folder / "experiment.toml").read_text(encoding="utf-8")
+    file.write_text(text + "\n[later]\nfield = 1\n", encoding="utf-8")
+    with pytest.raises(DFLTheoryError, match=r"later\.toml: no field is called 'later'"):
+        load_experiment(file)

@@ -1,0 +1,200 @@
+"""Environments that execute a round: what the contract promises is there, and other methods are rejected."""
+
+import pickle
+from dataclasses import dataclass
+from dataclasses import replace as replaced
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import torch
+
+import dfltheory as dfl
+from dfltheory import tasks
+from dfltheory.algorithms import DFedAvg, PushPull
+from dfltheory.algorithms.base import Algorithm, Mix, Oracle, Parameters, replace
+from dfltheory.algorithms.protocol import unknown_methods_rejected
+from dfltheory.counterexamples.core import Batch, CandidatesMix, fixed_points, run
+from dfltheory.counterexamples.problems import Ramps
+from dfltheory.errors import UnsupportedError
+from dfltheory.exact import exact_history
+from dfltheory.tasks.quadratics import Quadratic
+from dfltheory.training import train
+
+W = np.array([[0.75, 0.25, 0.0], [0.25, 0.5, 0.25], [0.0, 0.25, 0.75]])
+
+
+@dataclass(frozen=True)
+class Damped(Algorithm):
+    """x <- x + gamma (W z - x): ``state.x`` is there when clients communicate."""
+
+    eta: float
+    gamma: float = 0.5
+    asks: str = "times"
+
+    def local_update(self, state, grad):
+        return replace(state, z=state.x - self.decayed(self.eta, grad.t) * self.slope(grad, state.x))
+
+    def communicate(self, state, mix):
+        if self.asks == "edges":
+            mix.edges.own(state.z)
+        return replace(state, x=state.x + self.gamma * (mix(state.z, times=2, bits=0) - state.x))
+
+
+def test_the_models_from_before_local_work_are_there():
+    # f_1' = x - 1, f_2' = x + 1 near 0: where it stands still, x = W^2 (x - eta g) and x_1 = -x_2
+    w, eta, one = 0.1, 0.2, np.ones((1, 2, 1))
+    ramps = Ramps(-5 * one, 10 * one, one, np.array([[-6.0, -4.0]]))
+    x0 = np.array([[[0.3], [0.1]]])
+    batch = Batch(Damped(eta), ramps, x0, np.array([[[[1 - w, w], [w, 1 - w]]]]), np.zeros((1, 1)))
+    x, lam = fixed_points(batch, x0), (1 - 2 * w) ** 2
+    expected = lam * eta / (1 - lam * (1 - eta))
+    np.testing.assert_allclose(x[0, :, 0], [expected, -expected], rtol=1e-10)
+    assert run(replaced(batch, x0=x), 3).still[0]
+    task = tasks.quadratic(m=3, d=2, zeta=1.0, sigma=0.0)
+    exact, plain = (f(Damped(0.1), task, W, 5) for f in (exact_history, train))
+    np.testing.assert_allclose(exact.x, plain.x, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "method"),
+    [(PushPull(0.1), "mix(z, W='B')"), (Damped(0.1, asks="edges"), "mix.edges")],
+)
+def test_exact_history_rejects_methods_of_mix_that_it_does_not_implement(algorithm, method):
+    with pytest.raises(UnsupportedError) as rejected:
+        exact_history(algorithm, tasks.quadratic(m=3, d=2, zeta=1.0, sigma=0.0), W, 5)
+    assert (rejected.value.method, rejected.value.environment) == (method, "exact_history")
+
+
+def test_the_mix_of_candidates_rejects_methods_that_it_does_not_implement():
+    batch = Batch(DFedAvg(eta=0.1, K=1), None, np.zeros((1, 3, 2)), W[None, None], np.zeros((1, 2)))
+    mix = CandidatesMix(batch, 1, SimpleNamespace(t=0))
+    z = torch.ones(1, 3, 2, dtype=torch.float64)
+    assert torch.equal(mix(z, times=2, bits=0), z)
+    asked = {
+        "mix(z, W='B')": lambda: mix(z, W="B"),
+        "mix.send(message, W='B')": lambda: mix.send(z, W="B"),
+        "mix.edges": lambda: mix.edges,
+        "mix.gather": lambda: mix.gather(z),
+        "mix.swap": lambda: mix.swap(z),
+        "mix.awake": lambda: mix.awake,
+        "mix.uniform": lambda: mix.uniform((3, 2)),
+        "mix.broadcast": lambda: mix.broadcast(z),
+    }
+    for method, ask in asked.items():
+        with pytest.raises(UnsupportedError) as rejected, unknown_methods_rejected():
+            ask()
+        assert (rejected.value.method, rejected.value.environment) == (method, "falsify")
+
+
+def test_base_classes_reject_all_that_a_subclass_does_not_implement():
+    grad, mix = Oracle(0, 5, Parameters(None, (slice(0, 2),), ((2,),))), Mix()
+    z = torch.ones(1, 3, 2)
+    assert (grad.horizon, grad.shared, grad.blocks, grad.shapes, grad.active) == (
+        5,
+        None,
+        (slice(0, 2),),
+        ((2,),),
+        None,
+    )
+    asked = {
+        "grad.sample": grad.sample,
+        "grad(y, batch)": lambda: grad(z, None),
+        "grad.uniform": lambda: grad.uniform((3, 2)),
+        "grad.edges": lambda: grad.edges,
+        "grad.hessian": lambda: grad.hessian(z),
+        "mix(z)": lambda: mix(z),
+    }
+    for method, ask in asked.items():
+        with pytest.raises(UnsupportedError) as rejected, unknown_methods_rejected():
+            ask()
+        assert rejected.value.method == method
+        assert method in str(rejected.value)
+
+
+def test_other_missing_attributes_are_errors_as_they_are():
+    with pytest.raises(AttributeError, match="missing"), unknown_methods_rejected():
+        object().missing  # noqa: B018
+
+
+def test_unsupported_error_is_the_same_after_pickling():
+    error = pickle.loads(pickle.dumps(UnsupportedError("grad.hessian", "falsify")))
+    assert (error.method, error.environment) == ("grad.hessian", "falsify")
+
+
+# -- a method of a third party ------------------------------------------------------------------
+
+
+class WithCurvature(Quadratic):
+    """A third-party task that offers a further method to algorithms."""
+
+    oracle_methods = ("curvature",)
+
+    def curvature(self, x, batch=None):
+        """Return the clients' largest second derivatives, one for each client."""
+        largest = self.hessian(x).diagonal(dim1=-2, dim2=-1).amax(-1)
+        return largest[..., None].expand(*x.shape[:-1], 1).clone()
+
+
+@dataclass(frozen=True)
+class Newtonian(Algorithm):
+    """A third-party algorithm whose step size is gamma over the client's curvature."""
+
+    gamma: float = 0.5
+
+    def local_update(self, state, grad):
+        batch = grad.sample()
+        step = self.decayed(self.gamma, grad.t) / grad.curvature(state.x, batch)
+        return replace(state, z=state.x - step * grad(state.x, batch))
+
+    def communicate(self, state, mix):
+        return replace(state, x=mix(state.z))
+
+
+def with_curvature(chunk=None):
+    diagonals = np.array([[1.0, 2.0], [0.5, 1.0], [2.0, 4.0]])
+    task = WithCurvature(np.stack([np.diag(row) for row in diagonals]), np.arange(6.0).reshape(3, 2))
+    task.chunk = lambda seeds: chunk
+    return task, diagonals
+
+
+@pytest.mark.parametrize("chunk", [None, 1, 2])
+def test_a_third_party_algorithm_trains_with_a_method_of_a_third_party_task(chunk):
+    task, diagonals = with_curvature(chunk)
+    run = train(Newtonian(), task, W, rounds=3, progress=False)
+    b, x = np.arange(6.0).reshape(3, 2), np.zeros((3, 2))
+    for _ in range(3):
+        x = W @ (x - 0.5 / diagonals.max(1, keepdims=True) * diagonals * (x - b))
+    np.testing.assert_allclose(run.x[0], x, atol=1e-13)
+
+
+def test_training_rejects_a_method_that_the_task_does_not_have():
+    with pytest.raises(UnsupportedError) as rejected:
+        train(Newtonian(), tasks.quadratic(m=3, d=2), W, rounds=3, progress=False)
+    assert (rejected.value.method, rejected.value.environment) == ("grad.curvature", "training")
+
+
+def test_exact_history_rejects_a_method_of_a_third_party_and_names_it():
+    task, _ = with_curvature()
+    with pytest.raises(UnsupportedError) as rejected:
+        exact_history(Newtonian(), task, W, 5)
+    assert (rejected.value.method, rejected.value.environment) == ("grad.curvature", "exact_history")
+    assert "grad.curvature" in str(rejected.value)
+
+
+def test_falsify_rejects_a_method_of_a_third_party_and_names_it():
+    base = dfl.bounds.get("dfedsam.theorem_4_5")
+    scope = replaced(base.scope, algorithms=(CurvatureSAM,), letters={})
+    theorem = replaced(base, key="third.party", scope=scope)
+    with pytest.raises(UnsupportedError) as rejected:
+        dfl.falsify(theorem, seconds=5)
+    assert (rejected.value.method, rejected.value.environment) == ("grad.curvature", "falsify")
+
+
+@dataclass(frozen=True)
+class CurvatureSAM(dfl.algorithms.DFedSAM):
+    """DFedSAM whose local work asks for the clients' curvature."""
+
+    def local_update(self, state, grad):
+        grad.curvature(state.x, grad.sample())
+        return super().local_update(state, grad)

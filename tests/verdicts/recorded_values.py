@@ -1,0 +1,194 @@
+"""Values by name of saved outcomes, of runs of every statement, and of planned runs.
+
+``recorded_values.json`` holds the quantities that each statement needs, to 15 digits;
+``test_run_values.py`` compares. ``python -m tests.verdicts.recorded_values`` records those
+of new statements and saved outcomes; recorded ones are kept.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import fields
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+
+import dfltheory as dfl
+from dfltheory import bounds
+from dfltheory.best_bounds import constants
+from dfltheory.bounds.theorem import Theorem
+from dfltheory.counterexamples.candidate_values import (
+    candidate_values,
+    counterexample_values,
+    simulated_rounds,
+)
+from dfltheory.counterexamples.core import Batch
+from dfltheory.counterexamples.core import run as simulate
+from dfltheory.counterexamples.divergence import Divergence
+from dfltheory.counterexamples.document import built, read_document
+from dfltheory.counterexamples.members import MEMBERS
+from dfltheory.counterexamples.rational import verify
+from dfltheory.errors import InputError
+from dfltheory.training.history import History
+from dfltheory.verdicts.run_values import run_values
+from dfltheory.verdicts.schedule import algorithm_class, scheduled_algorithm
+from tests.experiments.test_every_theorem import problem
+from tests.oracles.results import OUTCOMES, appendices
+from validation.papers import statement
+
+FILE = Path(__file__).with_suffix(".json")
+ROUNDS = 4
+"""Rounds that are run to read the values."""
+GIVEN = {"S2": 4.0, "B": 10.0}
+"""Constants that no task of a statement's test run knows."""
+
+Values = dict[str, Any]
+
+
+def statements() -> list[Theorem]:
+    """Every statement of the registry and of the appendices."""
+    return [*bounds.statements(), *appendices()]
+
+
+def named(theorem: Theorem) -> str:
+    return f"{theorem.key}:{theorem.variant}"
+
+
+def plain(values: Mapping[str, Any], theorem: Theorem) -> Values:
+    """The values that the statement needs, as lists or numbers."""
+    found: Values = {}
+    for name in sorted({*theorem.needs} & {*values}):
+        numbers = np.asarray(values[name], dtype=float).ravel()
+        rounded = [float(f"{number:.15g}") for number in numbers]
+        found[name] = rounded[0] if len(set(rounded)) == 1 else rounded
+    return found
+
+
+# -- saved outcomes of the search ------------------------------------------------------
+
+
+def outcomes() -> Iterator[tuple[str, Theorem, Mapping[str, Any]]]:
+    """Name, statement and document of each saved outcome."""
+    for path in sorted(OUTCOMES.glob("*.json")):
+        document = read_document(path)
+        about = document.get("divergence") or document
+        yield path.stem, statement(f"{about['key']}:{about['variant']}"), document
+
+
+def values_of_outcome(theorem: Theorem, document: Mapping[str, Any]) -> dict[str, Values]:
+    """The values of a saved outcome, as each module sees them."""
+    if document.get("divergence") is not None:
+        saved = Divergence(**document["divergence"])
+        return {"member": plain(MEMBERS[saved.member].measure(theorem, saved.base)[1], theorem)}
+    instance = built(document["instance"])
+    batch = Batch.of(instance)
+    run = instance.run(rounds=ROUNDS, progress=False)
+    found = {
+        "run": plain(of_run(run, theorem), theorem),
+        "certified": plain(of_counterexample(run, theorem, batch, instance.rounds), theorem),
+        "candidate": plain(of_candidates(theorem, batch, instance.rounds), theorem),
+    }
+    fractions = of_fractions(document["instance"], theorem)
+    if fractions is not None:
+        found["fractions"] = {name: str(value) for name, value in fractions.items()}
+    return found
+
+
+# -- runs of every statement -----------------------------------------------------------
+
+
+def run_of(theorem: Theorem) -> History:
+    """A short run of the statement's algorithm, with the step sizes of its schedule."""
+    task, network, letters = problem(theorem)
+    own = {f.name for f in fields(algorithm_class(theorem))}
+    given = {"eta": 0.01, "eta_u": 0.01, "eta_v": 0.02, "lam": 0.03, "rho": 0.0, "rho0": 0.1}
+    if theorem.schedule:
+        given = {"rho0": 0.1}
+    letters |= {name: value for name, value in given.items() if name in own | {"rho0"}}
+    method = scheduled_algorithm(theorem, task, ROUNDS, network, **letters)
+    asked = [dfl.verdicts.dist_sq] if getattr(task, "x_star", None) is not None else []
+    starts = np.linspace(0.5, 1.5, 2 * task.m * task.d).reshape(2, task.m, task.d)
+    return dfl.train(method, task, network, rounds=ROUNDS, seeds=2, x0=starts, metrics=asked)
+
+
+def values_of_statement(theorem: Theorem) -> dict[str, Values]:
+    """The values of a run of the statement, fresh and from a file, and of its typical constants."""
+    found: dict[str, Values] = {}
+    if not theorem.order:
+        given = {"L": 2.0, "m": 8.0, "lam": 0.5}
+        found["typical"] = plain(of_constants(theorem, given), theorem)
+    try:
+        run = run_of(theorem)
+    except (InputError, TypeError):
+        return found
+    with TemporaryDirectory() as folder:
+        loaded = History.load(run.save(Path(folder) / "run"))
+    given = {name: value for name, value in GIVEN.items() if name in theorem.needs}
+    found["run"] = plain(of_run(run, theorem), theorem)
+    found["loaded"] = plain(of_run(loaded, theorem), theorem)
+    found["given"] = plain(of_run(run, theorem, given | {"f0_gap": 1e3}), theorem)
+    return found
+
+
+# -- the mappings ----------------------------------------------------------------------
+
+
+def of_run(run: History, theorem: Theorem, given: Mapping[str, float] | None = None) -> Values:
+    return dict(run_values(run, theorem, given))
+
+
+def of_counterexample(run: History, theorem: Theorem, batch: Batch, T: int) -> Values:
+    return counterexample_values(run, theorem, batch, T)
+
+
+def of_candidates(theorem: Theorem, batch: Batch, T: int) -> Values:
+    rounds = int(min(simulated_rounds(theorem, ROUNDS), batch.longest))
+    path = simulate(batch, rounds, "S2" in theorem.needs)
+    values, _ = candidate_values(theorem, batch, path, [T])
+    return values
+
+
+def of_fractions(instance: Mapping[str, Any], theorem: Theorem) -> Values | None:
+    shorter = dict(instance) | {"run": {**instance["run"], "rounds": min(20, instance["run"]["rounds"])}}
+    try:
+        return verify(shorter, theorem).values
+    except InputError:
+        return None
+
+
+def of_constants(theorem: Theorem, given: Mapping[str, float]) -> Values:
+    usual = {name: value for name, value in given.items() if name in theorem.needs}
+    return constants(theorem, usual)
+
+
+def record(known: Mapping[str, Any]) -> dict[str, dict[str, Values]]:
+    """Values by name of every saved outcome and every statement; ``known`` ones are kept."""
+    found: dict[str, dict[str, Values]] = {}
+    with np.errstate(all="ignore"):
+        for name, theorem, document in outcomes():
+            found[name] = known[name] if name in known else values_of_outcome(theorem, document)
+        for theorem in statements():
+            name = named(theorem)
+            found[name] = dict(known[name] if name in known else values_of_statement(theorem))
+            found[name].pop("loaded", None)  # equal to those of the run
+    return found
+
+
+def recorded() -> dict[str, dict[str, Values]]:
+    """What the committed file holds."""
+    return json.loads(FILE.read_text(encoding="utf-8"))
+
+
+def main() -> None:
+    """Record new statements and outcomes, and drop removed ones."""
+    rows = [
+        f"{json.dumps(name)}: {json.dumps(values)}" for name, values in sorted(record(recorded()).items())
+    ]
+    FILE.write_text("{\n" + ",\n".join(rows) + "\n}\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,47 @@
+"""Values by name agree with what was recorded, whatever they are computed from."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tests.verdicts import recorded_values
+from tests.verdicts.recorded_values import named, outcomes, recorded, statements
+
+RECORDED = recorded()
+OUTCOMES = {name: (theorem, document) for name, theorem, document in outcomes()}
+STATEMENTS = {named(theorem): theorem for theorem in statements()}
+
+
+def close(found, record):
+    """The same names, and numbers that agree to 1e-12."""
+    assert found.keys() == record.keys()
+    for source, values in record.items():
+        assert found[source].keys() == values.keys(), source
+        for name, value in values.items():
+            if isinstance(value, str):
+                assert found[source][name] == value, (source, name)
+            else:
+                np.testing.assert_allclose(
+                    found[source][name], value, rtol=1e-12, atol=1e-300, err_msg=f"{source}: {name}"
+                )
+
+
+def test_every_case_has_a_record_and_every_record_a_case():
+    assert RECORDED.keys() == OUTCOMES.keys() | STATEMENTS.keys()
+
+
+@pytest.mark.parametrize("name", OUTCOMES)
+def test_values_of_a_saved_outcome_are_the_recorded_ones(name):
+    with np.errstate(all="ignore"):
+        close(recorded_values.values_of_outcome(*OUTCOMES[name]), RECORDED[name])
+
+
+@pytest.mark.parametrize("name", STATEMENTS)
+def test_values_of_a_run_of_each_statement_are_the_recorded_ones(name):
+    """Fresh and read from a file alike."""
+    record = RECORDED[name]
+    if "run" in record:
+        record = record | {"loaded": record["run"]}
+    with np.errstate(all="ignore"):
+        close(recorded_values.values_of_statement(STATEMENTS[name]), record)
