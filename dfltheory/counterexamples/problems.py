@@ -215,7 +215,8 @@ class Ramps:
         )
         moved = np.where(best == start[:, 0], 0.0, moved)
         exact = self._nearest_zero(start[:, 0], self._exact_slopes)
-        shift = np.where(np.isnan(exact), np.inf, np.abs(exact - best))
+        # without a minimizer by a slope below rounding: the problem with the slope 0 is meant
+        shift = np.where(np.isnan(exact), 0.0, np.abs(exact - best))
         moved = np.where(np.isnan(nearest), moved, np.maximum(moved, shift))
         return {"f_error": 1e-13 * parts.max(1) * breadth, "x_error": 1e-13 * breadth + moved}
 

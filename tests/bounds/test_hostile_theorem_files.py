@@ -73,7 +73,8 @@ FILES = {
 }
 
 CODE = """
-import resource, sys, time
+import re, sys, time
+from pathlib import Path
 from dfltheory.bounds.{module} import {function} as read
 from dfltheory.errors import DFLTheoryError
 {prepare}
@@ -82,7 +83,9 @@ try:
     read({argument})
 except DFLTheoryError as error:
     seconds = time.perf_counter() - started
-    print(seconds, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, str(error), sep="|")
+    # not ru_maxrss: it begins with the size of the process that forked this one
+    peak = re.search(r"VmHWM:\\s*(\\d+)", Path("/proc/self/status").read_text())[1]
+    print(seconds, peak, str(error), sep="|")
 """
 
 

@@ -112,7 +112,7 @@ def test_lists(cli):
         (("ring", "--Q", 0), "Q = 0"),
         (("ring", "--option", "m=4"), "topology ring does not take m: it takes no options"),
         (("grid", "--option", "sides=ab", "--m", 10), "two whole numbers"),
-        (("directed-ring", "--weights", "metropolis"), "links that work both ways"),
+        (("directed-ring", "--weights", "metropolis"), "links in both directions"),
         (("ring", "--wieghts", "x"), "--wieghts"),
         (("compare", "--m", 16), "NAMES|names"),
         (("compare", "16", "64"), "give the names"),

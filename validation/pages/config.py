@@ -99,15 +99,27 @@ def meaning(section: str, name: str) -> str:
     """Return what a docstring says about the options of a name, in one line of Markdown."""
     text = inspect.getdoc(builder(section, name)) or ""
     if section == "task" and _PARAMETERS in text:
-        block = text.partition(_PARAMETERS)[2].partition("\n\n")[0]
-        entries = re.sub(r"\n +", " ", block).split("\n")
-        text = "; ".join(re.sub(r"^([\w, ]+) :", lambda m: f"`{m[1].strip()}`:", line) for line in entries)
+        text = "; ".join(_parameters(text))
     elif section == "algorithm":
         text = text.partition("Parameters:")[2].partition("Source:")[0]
     else:
-        text = text.partition("\n\nParameters\n")[0]
+        own = [line for line in _options(text) if not line.startswith(("`m`", "`name`", "`graph`"))]
+        text = " ".join([text.partition("\n\n")[0], *own])
     text = re.sub(r":\w+:`~?\.?([\w.]+)`", r"`\1`", text)  # Sphinx's roles
     return " ".join(text.replace("``", "`").replace("|", "\\|").replace("*", "\\*").split())
+
+
+def _parameters(docstring: str) -> list[str]:
+    """Return each entry of a numpydoc block of parameters in one line."""
+    block = docstring.partition(_PARAMETERS)[2].partition("\n\n")[0]
+    entries = re.sub(r"\n +", " ", block).split("\n")
+    return [re.sub(r"^([\w, ]+) :", r"`\1`:", line) for line in entries if line]
+
+
+def _options(docstring: str) -> list[str]:
+    """Return each entry of a numpydoc block of parameters without its type: `k`: Number of neighbors."""
+    block = docstring.partition(_PARAMETERS)[2].partition("\n\n")[0]
+    return [f"`{name}`: {text}" for name, text in re.findall(r"^(\w+) : .*\n((?:    .*\n?)+)", block, re.M)]
 
 
 def _keys(section: str, name: str) -> str:
