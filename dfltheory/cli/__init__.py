@@ -18,7 +18,7 @@ from dfltheory.cli.audit import audit
 from dfltheory.cli.bound import bound
 from dfltheory.cli.data import app as data
 from dfltheory.cli.falsify import falsify
-from dfltheory.cli.guard import Command, Group, ended, flushed, lenient, refuse
+from dfltheory.cli.guard import Command, Group, ended, flushed, lenient, refuse, usage_message
 from dfltheory.cli.new import new
 from dfltheory.cli.output import SETTINGS
 from dfltheory.cli.referee import referee
@@ -90,5 +90,5 @@ def _run(arguments: list[str] | None) -> int:
     except typer.Abort:
         return refuse("stopped by the user")
     except typer.TyperException as wrong:  # unknown option, missing argument...
-        return refuse(wrong.format_message())
+        return refuse(usage_message(wrong))
     return status if isinstance(status, int) else 0

@@ -14,6 +14,22 @@ from typer.core import TyperCommand, TyperGroup, TyperOption
 
 from dfltheory.errors import LARGEST_WHOLE, DFLTheoryError, InputError, shown
 
+OPTIONS_ELSEWHERE = {
+    "--lr": "--eta",
+    "--learning-rate": "--eta",
+    "--step-size": "--eta",
+    "-m": "--m",
+    "--clients": "--m",
+    "--num-clients": "--m",
+    "--local-steps": "--K",
+    "--epochs": "--K",
+    "--batch-size": "--batch",
+    "--momentum": "--alpha",
+    "--graph": "--topology",
+    "--dataset": "--task",
+}
+"""Names of options in other tools, and the options that they correspond to here."""
+
 
 class StoppedError(DFLTheoryError):
     """The system or the user has ended a command: a disk, the memory, ctrl-C."""
@@ -52,6 +68,19 @@ def _check_number(name: str, value: Any) -> None:
         raise InputError(f"{name} {value} does not fit into 64 bits: give a smaller number")
     if isinstance(value, float) and math.isnan(value):
         raise InputError(f"{name} nan is not a number")
+
+
+def usage_message(wrong: Any) -> str:
+    """Return the message of a usage error of typer, with the option that another tool's name means here."""
+    message = wrong.format_message()
+    meant = OPTIONS_ELSEWHERE.get(getattr(wrong, "option_name", None) or "")
+    if meant is None or wrong.ctx is None:
+        return message
+    helps = {name: getattr(p, "help", "") for p in wrong.ctx.command.params for name in p.opts}
+    if meant not in helps:
+        return message
+    explained = helps[meant].split(". ")[0].rstrip(".")
+    return f"No such option: {wrong.option_name}; use {meant} here ({explained})"
 
 
 def stop_message(stop: BaseException) -> str:

@@ -90,7 +90,7 @@ def show(
     from dfltheory.cli.topology_report import describe, describe_large, description_text, draw
 
     options = _options(option)
-    if (key := name.replace("-", "_")) not in graphs.TOPOLOGIES:
+    if (key := graphs.topology_key(name)) not in graphs.TOPOLOGIES:
         if Path(name).is_file():
             raise InputError(f"{name} is a file: `dfltheory topology check {name}` checks the matrix in it")
         from dfltheory.training.setup import networks  # torch: for nothing, where the name is right

@@ -29,7 +29,7 @@ def describe_large(
     report = closed_form_report(name, m, rule, **options)
     if report is None:
         return None
-    directed = name.replace("-", "_").startswith("directed")
+    directed = graphs.topology_key(name).startswith("directed")
     document = _head(name, m, rule or ("column_stochastic" if directed else "metropolis"), options)
     return document | _gossip(report, Q) | {"check": None, "ok": True}
 
@@ -123,7 +123,7 @@ def comparison(names: list[str], sizes: list[int], rule: str | None) -> dict[str
         raise InputError("give the names of topologies, as in `dfltheory topology compare ring torus`")
     rows = []
     for name in names:
-        key = name.replace("-", "_")
+        key = graphs.topology_key(name)
         fit = graphs.gap_scaling(key, sizes, rule) if len(sizes) > 1 else None  # one size has no exponent
         reports = fit.reports if fit is not None else [graphs.spectral_report(key, m=sizes[0], weights=rule)]
         rows.append(
@@ -164,7 +164,7 @@ def comparison_text(document: dict[str, Any]) -> None:
 
 def _head(name: str, m: int, rule: str, options: dict[str, Any]) -> dict[str, Any]:
     document = {"topology": name, "m": m, "weights": rule}
-    if name.partition("(")[0] in ("grid", "torus"):
+    if graphs.topology_key(name.partition("(")[0]) in ("grid", "torus"):
         document["sides"] = list(check_sides(m, options.get("sides")))
     return document
 

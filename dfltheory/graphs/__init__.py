@@ -52,6 +52,7 @@ from dfltheory.graphs.time_varying import (
     one_peer_exponential,
 )
 from dfltheory.graphs.topologies import (
+    OTHER_NAMES,
     TOPOLOGIES,
     as_graph,
     binary_tree,
@@ -69,6 +70,7 @@ from dfltheory.graphs.topologies import (
     ring,
     star,
     topology,
+    topology_key,
     torus,
     two_cliques,
 )
@@ -87,8 +89,10 @@ from dfltheory.graphs.weights import (
 
 # static topologies
 __all__ = [
+    "OTHER_NAMES",
     "TOPOLOGIES",
     "topology",
+    "topology_key",
     "ring",
     "path",
     "star",

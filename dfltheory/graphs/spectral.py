@@ -32,7 +32,7 @@ from dfltheory.graphs.eigen import (
     symmetric_report,
 )
 from dfltheory.graphs.matrices import Matrix, read_matrix, to_dense
-from dfltheory.graphs.topologies import topology
+from dfltheory.graphs.topologies import topology, topology_key
 from dfltheory.graphs.weights import default_weights, weights
 
 
@@ -119,7 +119,7 @@ def closed_form_report(name: str, m: int, rule: str | None, **options: Any) -> S
     SpectralReport or None
         None if there is no closed form.
     """
-    name = name.replace("-", "_")
+    name = topology_key(name)
     rule = None if rule is None else rule.replace("-", "_")
     is_uniform = rule in (None, "uniform", "row_stochastic", "column_stochastic")
     if is_uniform and not options:

@@ -200,6 +200,15 @@ TOPOLOGIES: dict[str, Callable[..., nx.Graph]] = {
 }
 """Static topologies by name."""
 
+OTHER_NAMES = {"full": "complete", "fully_connected": "complete", "mesh": "grid", "random": "erdos_renyi"}
+"""Names that are also in use, and the name of :data:`TOPOLOGIES` that each means."""
+
+
+def topology_key(name: str) -> str:
+    """Return the name of :data:`TOPOLOGIES` that a name means, and any other name with "_" for "-"."""
+    key = name.replace("-", "_")
+    return OTHER_NAMES.get(key, key)
+
 
 def topology(name: str, m: int, /, **options: Any) -> nx.Graph:
     """Return a topology by name.
@@ -207,7 +216,7 @@ def topology(name: str, m: int, /, **options: Any) -> nx.Graph:
     Parameters
     ----------
     name : str
-        A name of :data:`TOPOLOGIES`; "-" is equivalent to "_".
+        A name of :data:`TOPOLOGIES` or :data:`OTHER_NAMES`; "-" is equivalent to "_".
     m : int
         Number of clients.
     **options
@@ -225,7 +234,7 @@ def topology(name: str, m: int, /, **options: Any) -> nx.Graph:
     InputError
         If the topology does not have an option.
     """
-    key = name.replace("-", "_")
+    key = topology_key(name)
     if key not in TOPOLOGIES:
         raise UnknownNameError("topology", name, set(TOPOLOGIES))
     return call(f"topology {key}", TOPOLOGIES[key], m, options)

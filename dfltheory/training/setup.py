@@ -113,8 +113,8 @@ def networks() -> dict[str, Any]:
 
 
 def network_called(name: str) -> Any:
-    """Return the topology or sequence of that name; ``-`` and ``_`` are equivalent."""
-    known, key = networks(), name.replace("-", "_")
+    """Return the topology or sequence of a name, as :func:`dfltheory.graphs.topology` reads it."""
+    known, key = networks(), graphs.topology_key(name)
     if key not in known:
         raise UnknownNameError("topology", name, set(known))
     return known[key]

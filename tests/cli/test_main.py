@@ -22,6 +22,29 @@ def status_of(capsys, *arguments):
     return stop.value.code, capsys.readouterr()
 
 
+@pytest.mark.parametrize(
+    ("arguments", "option"),
+    [
+        (["train", "--lr", "0.1"], "--eta"),
+        (["train", "--clients", "8"], "--m"),
+        (["train", "-m", "8"], "--m"),
+        (["train", "--epochs", "3"], "--K"),
+        (["train", "--momentum", "0.9"], "--alpha"),
+        (["validate", "--clients", "8"], "--m"),
+    ],
+)
+def test_option_of_another_tool_is_told_its_name_here(capsys, arguments, option):
+    code, said = status_of(capsys, *arguments)
+    assert code == 2
+    assert f"use {option} here" in said.err
+
+
+def test_option_of_another_tool_is_not_replaced_by_one_that_the_command_lacks(capsys):
+    code, said = status_of(capsys, "schema", "--lr", "0.1")
+    assert code == 2
+    assert "--eta" not in said.err
+
+
 def test_an_interrupt_while_threads_end_is_no_traceback():
     """A sweep's workers end after its last line."""
     late = "threading.main_thread().join(), os.kill(os.getpid(), 2), time.sleep(20)"

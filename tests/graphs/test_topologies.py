@@ -13,6 +13,7 @@ from dfltheory import graphs
 from dfltheory.errors import GraphError, InputError
 from dfltheory.graphs.random_topologies import random_targets
 from dfltheory.testing import connected_graphs, strongly_connected_digraphs
+from dfltheory.training import setup
 
 
 def links(graph):
@@ -207,3 +208,16 @@ def test_from_matrix_reads_row_i_column_j_as_an_arc_from_j(graph):
 def test_more_links_than_memory_holds_are_refused_with_their_number(name, m, options):
     with pytest.raises(InputError, match=rf"{name}\(m = 1000000\) has [25](\.5)?e\+(08|11) links"):
         graphs.topology(name, m, **options)
+
+
+@pytest.mark.parametrize(("other", "name"), graphs.OTHER_NAMES.items())
+def test_another_name_of_a_topology_gives_the_same_graph(other, name):
+    options = {"seed": 0} if name == "erdos_renyi" else {}
+    found, known = graphs.topology(other, 12, **options), graphs.topology(name, 12, **options)
+    assert found.name == known.name
+    assert found.edges == known.edges
+
+
+def test_another_name_works_in_reports_and_in_training():
+    assert graphs.spectral_report("mesh", m=16).gap == graphs.spectral_report("grid", m=16).gap
+    assert setup.network_called("full") is graphs.complete
