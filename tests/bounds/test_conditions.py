@@ -52,7 +52,7 @@ def test_every_statement_of_the_registry_is_proved_to_have_steps(key, variant):
     (finding,) = check_satisfiable(theorem)
     assert (finding.severity, finding.evidence["certificate"]) == ("note", "proved")
     way = small_steps(conditions_of(theorem))
-    points = draw(theorem.needs, 200, np.random.default_rng(7))
+    points = draw(theorem.needs, 200, np.random.default_rng(7), theorem.glossary)
     told = values_of([theorem.expand(c.slack) for c in way.demands], points)  # as that f is convex
     inside = np.all(
         [(v > 0) if c.strict else (v >= 0) for c, v in zip(way.demands, told, strict=True)], axis=0
