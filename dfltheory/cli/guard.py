@@ -73,14 +73,15 @@ def _check_number(name: str, value: Any) -> None:
 def usage_message(wrong: Any) -> str:
     """Return the message of a usage error of typer, with the option that another tool's name means here."""
     message = wrong.format_message()
-    meant = OPTIONS_ELSEWHERE.get(getattr(wrong, "option_name", None) or "")
-    if meant is None or wrong.ctx is None:
+    option = getattr(wrong, "option_name", None)  # only of an option that the command lacks
+    if option not in OPTIONS_ELSEWHERE or wrong.ctx is None:
         return message
-    helps = {name: getattr(p, "help", "") for p in wrong.ctx.command.params for name in p.opts}
-    if meant not in helps:
-        return message
-    explained = helps[meant].split(". ")[0].rstrip(".")
-    return f"No such option: {wrong.option_name}; use {meant} here ({explained})"
+    meant = OPTIONS_ELSEWHERE[option]
+    for parameter in wrong.ctx.command.params:
+        if meant in parameter.opts:
+            explained = parameter.help.partition(". ")[0].rstrip(".")
+            return f"No such option: {option}; use {meant} here ({explained})"
+    return message
 
 
 def stop_message(stop: BaseException) -> str:

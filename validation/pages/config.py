@@ -109,17 +109,21 @@ def meaning(section: str, name: str) -> str:
     return " ".join(text.replace("``", "`").replace("|", "\\|").replace("*", "\\*").split())
 
 
+def _parameter_block(docstring: str) -> str:
+    """Return the text below the heading "Parameters" of a numpydoc docstring."""
+    return docstring.partition(_PARAMETERS)[2].partition("\n\n")[0]
+
+
 def _parameters(docstring: str) -> list[str]:
-    """Return each entry of a numpydoc block of parameters in one line."""
-    block = docstring.partition(_PARAMETERS)[2].partition("\n\n")[0]
-    entries = re.sub(r"\n +", " ", block).split("\n")
-    return [re.sub(r"^([\w, ]+) :", r"`\1`:", line) for line in entries if line]
+    """Return each parameter with its type and description, in one line."""
+    entries = re.sub(r"\n +", " ", _parameter_block(docstring)).split("\n")
+    return [re.sub(r"^([\w, ]+) :", r"`\1`:", entry) for entry in entries]
 
 
 def _options(docstring: str) -> list[str]:
-    """Return each entry of a numpydoc block of parameters without its type: `k`: Number of neighbors."""
-    block = docstring.partition(_PARAMETERS)[2].partition("\n\n")[0]
-    return [f"`{name}`: {text}" for name, text in re.findall(r"^(\w+) : .*\n((?:    .*\n?)+)", block, re.M)]
+    """Return each parameter without its type: `k`: Number of neighbors."""
+    entries = re.findall(r"^(\w+) : .*\n((?:    .*\n?)+)", _parameter_block(docstring), re.M)
+    return [f"`{name}`: {description}" for name, description in entries]
 
 
 def _keys(section: str, name: str) -> str:
